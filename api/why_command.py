@@ -24,13 +24,13 @@ from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected
 from api.offline.near_miss_report import ShownEvents, print_why
 from api.offline.span_printing import print_span
 from api.offline.spans import AskedSpan, OfTheRule, why_in_span
-from api.offline.trying import NotTried, rule_to_try, why
+from api.offline.trying import NotTried, key_expressions, rule_to_try, stream_of, why
 from api.remote.diagnosis import tell_why
 from api.remote.explanations import tell_explanation
 from api.remote.partial_matches import tell_partial_matches
 from cep.definition.given_lists import GivenList, read_list_options
 from cep.definition.one_rule import FileRule, RuleRefused, read_text, rule_of_text
-from cep.events.table import UnreadableEvents, read_mappings
+from cep.events.table import UnreadableEvents, event_rows
 from cep.expression import Schema
 from cep.instants import instant_ms
 from cep.matching.event_check import EventCheck, warning_of_open
@@ -170,14 +170,15 @@ def why_no_match(  # noqa: PLR0913 - the options of one command
             name = read.content.id if read.content is not None else rule
             print_span(name, why_in_span(asked, of, str(events)), as_json=as_json)
             return
-        found, seen = _events(events)
+        stream = stream_of(read, Path(rule), streams or ())
+        found, seen = _events(events, None if stream is None else stream.schema)
         taken = found[: most_events or _MOST_EVENTS]
         tried = rule_to_try(
             read,
             source=Path(rule),
-            streams=streams or (),
+            stream=stream,
             seen=seen,
-            key=key,
+            key=key_expressions(key or (), {name for event in taken for name in event}),
             time=time,
             lists=given,
         )
@@ -185,7 +186,7 @@ def why_no_match(  # noqa: PLR0913 - the options of one command
         report = why(tried.written, taken, wanted, seconds=seconds, megabytes=megabytes)
     except (RuleRefused, NotTried, UnreadableEvents) as error:
         _fail(str(error))
-    for warning in _warnings_of_events(read, key, tried.written.event_time_column, taken):
+    for warning in _warnings_of_events(read, key, tried.written.time.column, taken):
         _warn(warning)
     if until is None and any(_is_open(each) for each in report.keys):
         for warning in warning_of_open(read.pattern, "partial matches were"):
@@ -194,7 +195,7 @@ def why_no_match(  # noqa: PLR0913 - the options of one command
         typer.echo(json.dumps(report.model_dump(mode="json")))
         return
     name = read.content.id if read.content is not None else rule
-    shown = ShownEvents(taken, tried.written.event_time_column, report.columns)
+    shown = ShownEvents(taken, tried.written.time.column, report.columns)
     print_why(name, report, shown, len(found) - len(taken))
 
 
@@ -221,10 +222,12 @@ def _ask_service(client: Client, asked: _AskedOfService, *, as_json: bool) -> No
         tell_why(client, rule, as_json=as_json)
 
 
-def _events(path: Path) -> tuple[list[dict[str, Any]], Schema | None]:
+def _events(path: Path, schema: Schema | None) -> tuple[list[dict[str, Any]], Schema | None]:
+    """Return the events of a file, and the columns that are given or that it shows."""
     try:
         content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        return read_mappings(content, path.name)
+        rows = event_rows(content, path.name, schema)
+        return list(rows.typed()), rows.schema
     except OSError as error:
         raise UnreadableEvents(f"{path}: cannot read: {error.strerror}") from None
     except UnreadableEvents as error:
@@ -261,7 +264,7 @@ def _time_ms(option: str, text: str) -> int:
 def _warnings_of_events(
     rule: FileRule, key: Sequence[str] | None, time: str, events: list[dict[str, Any]]
 ) -> Iterator[str]:
-    keys = [each for each in key or rule.key_by if each.isidentifier()]
+    keys = [each for each in key or rule.key_by if "`" not in each and (key or each.isidentifier())]
     check = EventCheck(rule.pattern, keys, time)
     for event in events:
         check.see(event)

@@ -29,6 +29,7 @@ from api.streams.service import check_definition, register
 from api.tokens.schemas import TokenDocument
 from api.tokens.service import create as create_token
 from api.transactions import Writing
+from cep.events.order import EventTime
 
 STREAM = {
     "name": "bench",
@@ -65,7 +66,7 @@ def fill(database_url: str, processors: int) -> str:
         stream_document = StreamDocument.model_validate(STREAM)
         register(writing, stream_document)
         token = create_token(writing, TokenDocument(name="benchmark", role=Role.ADMIN)).token
-    facts = StreamFacts("bench", 1, check_definition(stream_document), "ts")
+    facts = StreamFacts("bench", 1, check_definition(stream_document), EventTime("ts"))
     for start in range(0, processors, 500):
         with database.writing() as session:
             writing = Writing(session, "benchmark", time.time_ns() // 1_000_000)

@@ -90,7 +90,8 @@ def explain(  # noqa: PLR0913 - the options of one command
         else:
             rule = rule_of_text(text, source, rule_id=rule_id, flink_quirks=flink_quirks)
             pattern, keys = rule.pattern.form, key or list(rule.key_by)
-            own_time = rule.event_time_column(Path(source))
+            stream = rule.stream(Path(source))
+            own_time = None if stream is None else stream.time.column
         typer.echo(_told(pattern, form, keys, time or own_time or "ts").rstrip("\n"))
     except RuleRefused as error:
         _fail(f"{error}")

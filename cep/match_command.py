@@ -3,7 +3,7 @@
 document + events ──► iter_matches ──► table or JSON Lines
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -12,9 +12,17 @@ import typer
 from rich.console import Console
 
 from cep.definition.given_lists import read_list_options
-from cep.definition.one_rule import FileRule, RuleRefused, read_text, rule_of_text
+from cep.definition.one_rule import FileRule, RuleRefused, RuleStream, read_text, rule_of_text
+from cep.events.order import EventTime
 from cep.events.table import UnreadableEvents
-from cep.expression import EvaluationError, Expression, compile_scalar, resolve
+from cep.expression import (
+    EvaluationError,
+    Expression,
+    Schema,
+    compile_scalar,
+    mapping_reader,
+    resolve,
+)
 from cep.match_input import open_events
 from cep.match_printing import Output, print_jsonl, print_table
 from cep.matching.event_check import EventCheck, warning_of_open
@@ -24,6 +32,8 @@ from cep.nfa.reachability import warnings_of
 from cep.pattern import Pattern
 from cep.printable import printable
 from cep.processor import SelectExpressions
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_search.output import RowOutput
 
 
 class OutputFormat(StrEnum):
@@ -65,7 +75,8 @@ def match(  # noqa: PLR0913 - the options of one command
         ),
     ] = None,
     order_by: Annotated[
-        str | None, typer.Option(help="Field that orders events of equal time.")
+        str | None,
+        typer.Option(help="Field that orders events of equal time. Default: those of the stream."),
     ] = None,
     until: Annotated[
         str | None,
@@ -99,27 +110,32 @@ def match(  # noqa: PLR0913 - the options of one command
     if rule_path == str(events_path) == "-":
         _fail("standard input holds the rule or the events, not both")
     rule = _read_rule(rule_path, rule_id, flink_quirks=flink_quirks)
+    stream = _stream(rule, Path(rule_path))
+    schema = None if stream is None else stream.schema
     pattern = _with_lists(rule, Path(rule_path), lists or ())
-    time_field = time or rule.event_time_column(Path(rule_path)) or "ts"
+    order = EventTime("ts") if stream is None else stream.time
+    order = EventTime(time or order.column, (order_by,) if order_by else order.order_by)
     final_watermark_ms = _time_option(until)
     printer = print_jsonl if output is OutputFormat.JSONL else print_table
-    check = EventCheck(pattern, key or filter(str.isidentifier, rule.key_by), time_field)
+    keys, is_name = (key, _is_field) if key else (rule.key_by, str.isidentifier)
+    check = EventCheck(pattern, filter(is_name, keys), order.column)
     still_open: list[int] = []
     try:
-        with open_events(events_path, check) as (events, progress):
+        with open_events(events_path, check, schema) as (events, progress):
             found = iter_matches(
                 pattern,
                 events,
-                time_field=time_field,
-                key_by=(key[0] if len(key) == 1 else tuple(key)) if key else _key_of(rule),
-                order_by=order_by,
+                time_field=order.column,
+                key_by=_key_of(keys, schema, is_name),
+                order_by=order.order(schema) or None,
                 final_watermark_ms=final_watermark_ms,
                 require_order=True,
                 limits=rule.limits,
+                schema=schema,
                 on_last_event=still_open.append,
             )
             wanted = (item for item in found if timeouts or not item.is_timeout)
-            printer(wanted, progress, _output_of(rule))
+            printer(wanted, progress, _output_of(rule, pattern, schema))
     except (UnreadableEvents, MatchingError, EvaluationError) as error:
         _fail(f"{events_path}: {error}")
     if final_watermark_ms is None and any(still_open):
@@ -139,22 +155,41 @@ def _with_lists(rule: FileRule, source: Path, options: Sequence[str]) -> Pattern
         _fail(f"{error}")
 
 
-def _key_of(rule: FileRule) -> KeyBy:
-    """Return what gives the key of a rule: a field, fields, or a function for expressions."""
-    keys = rule.key_by
-    if not keys or rule.pattern.query is not None:
+def _stream(rule: FileRule, source: Path) -> RuleStream | None:
+    """Return the stream of a rule, if it is at hand; the rule fits its columns."""
+    try:
+        stream = rule.stream(source)
+        if stream is not None:
+            rule.require_fit(stream)
+    except RuleRefused as error:
+        _fail(f"{error}")
+    return stream
+
+
+def _key_of(keys: Sequence[str], schema: Schema | None, is_name: Callable[[str], bool]) -> KeyBy:
+    """Return what gives a key as a job writes it, a list of values: by fields or by expressions."""
+    if not keys:
         return None
-    if all(map(str.isidentifier, keys)):
-        return keys[0] if len(keys) == 1 else keys
-    columns = [compile_scalar(resolve(Expression.parse(text), ())) for text in keys]
+    if all(is_name(text) for text in keys):
+        return tuple(keys)
+    columns = [compile_scalar(resolve(Expression.parse(text), (), schema)) for text in keys]
     return lambda event: tuple(column(event, ()) for column in columns)
 
 
-def _output_of(rule: FileRule) -> Output | None:
-    """Return what gives the output of a match, `None` if the rule says nothing of it."""
+def _is_field(text: str) -> bool:
+    """Return whether a key on the command line is a field, which may have dots in its name."""
+    return "`" not in text
+
+
+def _output_of(rule: FileRule, pattern: Pattern, schema: Schema | None) -> Output | None:
+    """Return what gives the outputs of a match, `None` if the rule says nothing of them."""
+    if pattern.query is not None:
+        measures = RowOutput(analyse(pattern.query.clause, schema), mapping_reader)
+        return lambda match: [] if match.rows is None else list(measures.dicts(match.rows))
     if rule.content is None or not rule.content.select:
         return None
-    return SelectExpressions(rule.content.select, rule.pattern).row
+    select = SelectExpressions(rule.content.select, rule.pattern)
+    return lambda match: [select.row(match.steps)]
 
 
 def _warn(text: str) -> None:

@@ -5,7 +5,6 @@ path or - ──first bytes──► JSON Lines, one at a time ──┐
 """
 
 import gzip
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,7 +14,8 @@ from typing import IO, Any, Final, cast
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cep.events.table import UnreadableEvents, is_json_lines, read_mappings
+from cep.events.table import EventRows, UnreadableEvents, event_rows, is_json_lines, json_objects
+from cep.expression import Schema
 from cep.matching.event_check import EventCheck
 
 _HEAD_BYTES: Final = 8
@@ -24,13 +24,14 @@ _HEAD_BYTES: Final = 8
 
 @contextmanager
 def open_events(
-    path: Path, check: EventCheck
+    path: Path, check: EventCheck, schema: Schema | None = None
 ) -> Iterator[tuple[Iterator[dict[str, Any]], Progress]]:
     """Open the events; reading them moves a progress bar on standard error.
 
     Args:
         path: a file, or `-` for standard input, of which the first bytes tell the format.
         check: sees each event as it is read.
+        schema: the columns of the events; by default their values stay as they are.
 
     Raises:
         UnreadableEvents: they cannot be read, when they are opened or as they are read; says where.
@@ -54,12 +55,14 @@ def open_events(
         content = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if unpacks else raw
         head = _read(content, _HEAD_BYTES)
         if not is_json_lines(path.name, head):
-            yield _rows(head + _read(content), path.name, check), progress
+            rows = event_rows(head + _read(content), path.name, schema)
+            yield _seen(rows.typed(), check), progress
             return
         total_bytes = None if is_piped else path.stat().st_size
         position = (lambda: 0) if is_piped else raw.tell
         lines = _counted(_lines(head, content), progress, total_bytes, position)
-        yield _parse(lines, str(path), check), progress
+        rows = EventRows.of_json(json_objects(lines, schema), schema)
+        yield _seen(rows.typed(), check), progress
 
 
 def _read(content: IO[bytes], size: int = -1) -> bytes:
@@ -69,24 +72,21 @@ def _read(content: IO[bytes], size: int = -1) -> bytes:
         raise UnreadableEvents(f"cannot read: {error}") from error
 
 
-def _rows(content: bytes, name: str, check: EventCheck) -> Iterator[dict[str, Any]]:
-    events, _ = read_mappings(content, name)
+def _seen(events: Iterable[dict[str, Any]], check: EventCheck) -> Iterator[dict[str, Any]]:
     for event in events:
         check.see(event)
         yield event
 
 
-def _lines(head: bytes, rest: IO[bytes]) -> Iterator[str]:
+def _lines(head: bytes, rest: IO[bytes]) -> Iterator[bytes]:
     """Yield all lines, of which the first bytes are read already."""
-    for line in (head + rest.readline()).splitlines():
-        yield line.decode("utf-8-sig")
-    for line in rest:
-        yield line.decode()
+    yield from (head + rest.readline()).splitlines(keepends=True)
+    yield from rest
 
 
 def _counted(
-    lines: Iterable[str], progress: Progress, total_bytes: int | None, position: Callable[[], int]
-) -> Iterator[str]:
+    lines: Iterable[bytes], progress: Progress, total_bytes: int | None, position: Callable[[], int]
+) -> Iterator[bytes]:
     task = progress.add_task("matching", total=total_bytes, events=0)
     number = 0
     try:
@@ -94,24 +94,5 @@ def _counted(
             if number % 1_000 == 0:
                 progress.update(task, completed=position(), events=number)
             yield line
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError) as error:
         raise UnreadableEvents(f"line {number + 1}: cannot read: {error}") from error
-
-
-def _parse(lines: Iterator[str], name: str, check: EventCheck) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            event = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UnreadableEvents(
-                f"line {number}, column {error.colno}: not JSON ({error.msg}); "
-                f"{name} must hold one JSON object per line"
-            ) from error
-        except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
-            raise UnreadableEvents(f"line {number}: cannot read: {error}") from error
-        if not isinstance(event, dict):
-            raise UnreadableEvents(f"line {number}: an event must be a JSON object")
-        check.see(event)
-        yield event

@@ -1,6 +1,6 @@
 """Prints the matches that `percept match` finds: a table for people, JSON Lines for programs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,10 +10,9 @@ from rich.progress import Progress
 from cep import terminal_tables
 from cep.matching.find_matches import Match, TimedOutMatch
 from cep.printable import json_text
-from cep.processor import Steps
 
-Output = Callable[[Steps], Mapping[str, Any]]
-"""Gives the output of a match from its events."""
+Output = Callable[[Match], Sequence[Mapping[str, Any]]]
+"""Gives the outputs of a match: one, but of a clause with ALL ROWS PER MATCH."""
 
 
 def print_jsonl(
@@ -29,9 +28,10 @@ def print_jsonl(
             "at": item.at,
             "steps": item.steps,
         }
-        if output_of is not None and not item.is_timeout:
-            row["output"] = output_of(item.steps)
-        typer.echo(json_text(row, default=str))
+        if output_of is not None and isinstance(item, Match):
+            outputs = output_of(item)
+            row["output"] = outputs[0] if len(outputs) == 1 else outputs
+        typer.echo(json_text(row, default=_written))
 
 
 def print_table(
@@ -47,15 +47,27 @@ def print_table(
         cells = ["timeout" if item.is_timeout else "match", _readable(item.time_ms)]
         cells += [_spelled(item.key), events]
         if output_of is not None:
-            cells.append("" if item.is_timeout else _told_output(output_of(item.steps)))
+            outputs = output_of(item) if isinstance(item, Match) else ()
+            cells.append("; ".join(map(_told_output, outputs)))
         rows.append(cells)
     progress.stop()
     columns = ("", "time", "key", "events", *(["output"] if output_of else []))
     typer.echo(f"{terminal_tables.print_table(columns, rows, has_frame=True):,} found")
 
 
+def _written(value: Any) -> str:
+    """Return a value that JSON has no form for as text: a time as ISO 8601."""
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return str(value)
+
+
 def _told_output(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {'NULL' if v is None else v}" for name, v in row.items())
+    return ", ".join(f"{name} = {_shown(v)}" for name, v in row.items())
+
+
+def _shown(value: Any) -> str:
+    return "NULL" if value is None else _written(value)
 
 
 def _spelled(key: object) -> str:

@@ -30,6 +30,7 @@ from contract.report_values import (
 VERSIONS_PER_HEARTBEAT: Final = 1_000
 MATCHES_PER_POST: Final = 500
 PROBLEMS_PER_HEARTBEAT: Final = 10
+OUTPUTS_PER_HEARTBEAT: Final = 20
 STEPS_PER_VERSION: Final = 200
 OUTPUT_BYTES: Final = 16_000
 EVENTS_BYTES: Final = 64_000
@@ -219,6 +220,18 @@ class DiscoveryReport(Report):
     )
 
 
+class OutputReport(Report):
+    """An output of the job that could not be written with the newest rows for it."""
+
+    name: ShortText
+    error: ErrorText = Field(default="", description="Why, and what to do.")
+    lost_rows: Count = Field(
+        default=0,
+        description="Rows given up since this instance started, as `on_failure: skip` says; "
+        "without it nothing is lost, and the job ends.",
+    )
+
+
 class Heartbeat(Report):
     """The status of the job, and of the processors that have changed since the heartbeat before.
 
@@ -263,6 +276,11 @@ class Heartbeat(Report):
     partial_matches: Count = 0
     state_bytes: Count = 0
     discovery: DiscoveryReport = DiscoveryReport()
+    failing_outputs: list[OutputReport] = Field(
+        default=[],
+        max_length=OUTPUTS_PER_HEARTBEAT,
+        description="A job that ends because of one tells it with its last heartbeat.",
+    )
     versions: list[RunningVersion] = Field(default=[], max_length=VERSIONS_PER_HEARTBEAT)
     replaces_all: bool = Field(
         default=False,

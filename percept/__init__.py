@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         ConditionFailed,
         EventKeyError,
         EventTimeError,
+        EventValueError,
         LimitExceeded,
         MatchingError,
         SkipTargetMissing,
@@ -95,6 +96,7 @@ __all__ = [
     "EvaluationError",
     "EventKeyError",
     "EventTimeError",
+    "EventValueError",
     "EventWarning",
     "ExpressionError",
     "ExpressionTooLarge",
@@ -158,8 +160,8 @@ _NAMES: Final = {
     "cep.expression": "EvaluationError ExpressionError ExpressionTooLarge",
     "cep.matching.matcher_state": "encode_matcher restore_matcher",
     "cep.nfa": """
-        ConditionFailed EventKeyError EventTimeError LimitExceeded MatchingError SkipTargetMissing
-        StateEncodingError
+        ConditionFailed EventKeyError EventTimeError EventValueError LimitExceeded MatchingError
+        SkipTargetMissing StateEncodingError
     """,
     "cep.nfa.errors": "CodeNotLoaded",
     "cep.pattern": "PatternTooLarge SkipStrategy WithinType",

@@ -57,7 +57,7 @@ def test_matches_of_each_key_are_printed_as_json(pattern: Path, events: Path) ->
     (found,) = map(json.loads, result.stdout.splitlines())
     assert found == {
         "kind": "match",
-        "key": "u",
+        "key": ["u"],
         "time_ms": 2000,
         "at": 2,
         "steps": {"a": [EVENTS[0]], "b": [EVENTS[2]]},
@@ -382,3 +382,53 @@ def test_a_list_that_is_not_given_is_told_with_how_to_give_it(events: Path, tmp_
     assert "the values of the lists late, vip are not known here" in result.stderr
     assert "--list late=late.csv --list vip=vip.csv" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+DOTTED = [
+    {"ts": at, "source.ip": ip, "name": name}
+    for at, ip, name in ((1, "u", "a"), (2, "v", "b"), (3, "u", "b"))
+]
+
+
+@pytest.mark.parametrize("key", ["source.ip", "`source.ip`"])
+def test_a_field_with_a_dot_in_its_name_is_a_key(pattern: Path, tmp_path: Path, key: str) -> None:
+    events = tmp_path / "dotted.jsonl"
+    events.write_text("\n".join(map(json.dumps, DOTTED)))
+    result = run(pattern, events, "--key", key, "-f", "jsonl")
+    (found,) = map(json.loads, result.stdout.splitlines())
+    assert (found["key"], found["at"], result.stderr) == (["u"], 2, "")
+    why = CliRunner().invoke(app, ["why", str(pattern), str(events), "--key", key, "--json"])
+    assert (json.loads(why.stdout)["match_count"], why.stderr) == (1, "")
+
+
+CLAUSE = """
+id: a-then-b
+stream: clicks
+pattern:
+  match_recognize: >-
+    MATCH_RECOGNIZE (PARTITION BY user ORDER BY at MEASURES COUNT(*) AS n, LAST(b.at) AS last
+    AFTER MATCH SKIP PAST LAST ROW PATTERN (a x? b)
+    DEFINE a AS name = 'a', b AS name = 'b')
+"""
+
+
+def test_a_clause_has_the_key_and_the_measures_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "rule.yaml").write_text(RULE.split("---\n", maxsplit=1)[0] + "---" + CLAUSE)
+    events = tmp_path / "events.jsonl"
+    rows = ((1, "u", "a"), (2, "u", "c"), (3, "u", "b"))
+    lines = (json.dumps({"at": at, "user": user, "name": act}) for at, user, act in rows)
+    events.write_text("\n".join(lines))
+    (found,) = map(
+        json.loads, run(tmp_path / "rule.yaml", events, "-f", "jsonl").stdout.splitlines()
+    )
+    assert (found["key"], found["output"]) == (["u"], {"user": "u", "n": 3, "last": 3})
+    assert "user = u, n = 3, last = 3" in run(tmp_path / "rule.yaml", events).stdout
+
+
+def test_a_rule_that_does_not_fit_its_stream_is_refused(clicks: Path, tmp_path: Path) -> None:
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(RULE.replace("name = 'a'", "name > 3"))
+    result = run(rule, clicks)
+    assert result.exit_code == 2
+    assert f"{rule}:" in result.stderr
+    assert "pattern.steps[0].where" in result.stderr

@@ -18,7 +18,7 @@ from api.drafts.schemas import MAXIMUM_CHARACTERS, Draft, DraftReport, RowPatter
 from api.list_store.schemas import TooManyToTry, schema_of, tried_lists
 from api.processors.publishing import checked_document
 from api.runtime import Runtime
-from api.streams.service import ddl_of, event_time_column, existing_stream
+from api.streams.service import ddl_of, event_time, existing_stream
 from api.trials.processes import BeyondLimit
 from api.web.problems import Flaw, Refusal, document_flaws, escaped, invalid
 from cep.definition.checking import check_definition
@@ -139,7 +139,7 @@ def _rule(read: ReadDraft, runtime: Runtime) -> WrittenRule:
         raise invalid("draft", [Flaw(pointer="/stream", detail="stream is missing.")])
     with runtime.database.reading() as session:
         found = existing_stream(session, stream)
-        ddl, column = ddl_of(session, found), event_time_column(session, found)
+        ddl, time = ddl_of(session, found), event_time(session, found)
         schema = schema_of(session, found)
     given = {key: value for key, value in read.data.items() if key in _RULE_KEYS}
     checked = check_definition(given, schema, ProcessorContent)
@@ -154,7 +154,7 @@ def _rule(read: ReadDraft, runtime: Runtime) -> WrittenRule:
             lists = tried_lists(session, stream, checked.pattern.list_names, runtime.now_ms())
     except TooManyToTry as too_many:
         raise invalid("draft", [Flaw(pointer="/pattern", detail=f"{too_many}")]) from None
-    return WrittenRule(given, ddl, column, lists)
+    return WrittenRule(given, ddl, time, lists)
 
 
 def _flaws(refusal: Refusal) -> list[Flaw]:

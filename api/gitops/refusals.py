@@ -20,6 +20,7 @@ from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.definition.list_documents import ListDocument
 from cep.definition.rule_files import FileDocument, FileProblem, Inside
+from cep.events.order import EventTime
 from cep.expression import Schema
 from cep.matching.examples import example_problems
 
@@ -115,17 +116,20 @@ class Checker:
         found = self._columns(stream)
         # The service runs the others when it publishes: the values of their lists are with it.
         if found is not None and len(values) == len(names):
-            column, schema = found
-            known = replace(schema, lists=values) if values else None
-            found_problems = example_problems(file.place.data, file.checked, column, known)
+            time, schema = found
+            known = replace(schema, lists=values)
+            found_problems = example_problems(file.place.data, file.checked, time, known)
             yield from map(file.place.told, found_problems)
 
-    def _columns(self, stream: str) -> tuple[str, Schema] | None:
-        """Return the column of the event time and all columns, as they are to be."""
+    def _columns(self, stream: str) -> tuple[EventTime, Schema] | None:
+        """Return what orders the events and their columns, as they are to be."""
         if (wanted := self.changed.get(stream)) is not None:
-            return wanted.document.event_time_column, wanted.schema
-        known = self.streams.get(stream)
-        return None if known is None else (known.event_time_column, Schema.from_ddl(known.ddl))
+            document = wanted.document
+            return EventTime(document.event_time_column, tuple(document.order_by)), wanted.schema
+        if (known := self.streams.get(stream)) is None:
+            return None
+        time = EventTime(known.event_time_column, tuple(known.order_by))
+        return time, Schema.from_ddl(known.ddl)
 
     def _asked(self, body: Mapping[str, Any]) -> tuple[list[Flaw], list[Flaw]]:
         """Return what the service warns of, and what it refuses."""

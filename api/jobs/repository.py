@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from api.jobs.tables import HeldVersion, Job, JobInstance
+from api.jobs.tables import HeldVersion, Job, JobInstance, LastMatch
 
 SUPERSEDED = "superseded"
 
@@ -74,6 +74,16 @@ def held_versions(
         select(HeldVersion)
         .where(HeldVersion.job_id.in_(job_ids), HeldVersion.processor_id.in_(processor_ids))
         .order_by(HeldVersion.processor_id, HeldVersion.version)
+    )
+    return session.scalars(query).all()
+
+
+def last_matches(
+    session: Session, job_ids: Iterable[str], processor_ids: Iterable[str]
+) -> Sequence[LastMatch]:
+    """Return when these processors last matched in these jobs; none of those that never did."""
+    query = select(LastMatch).where(
+        LastMatch.job_id.in_(job_ids), LastMatch.processor_id.in_(processor_ids)
     )
     return session.scalars(query).all()
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from api.processors.schemas import PublishedVersion, State
 from cep.instants import Instant
-from contract.reports import Counters, DiscoveryStatus, RunningState, TimeMode
+from contract.reports import Counters, DiscoveryStatus, OutputReport, RunningState, TimeMode
 
 JobState = Literal["starting", "running", "stale", "stopped"]
 
@@ -63,6 +63,9 @@ class JobView(JobSummary):
     partial_matches: int
     state_bytes: int
     discovery: DiscoveryView
+    failing_outputs: list[OutputReport] = Field(
+        description="Outputs that cannot be written; one of these may have ended the job."
+    )
     versions: dict[RunningState, int] = Field(description="How many versions are in which state.")
 
 
@@ -118,7 +121,9 @@ class RunningInJob(BaseModel):
     next_version: int | None = Field(description="The next version to become active.")
     next_from: Instant | None = Field(description="The event time from which it will be active.")
     matches_last_hour: int
-    last_match: Instant | None
+    last_match: Instant | None = Field(
+        description="Event time of its newest match, through all restarts of the job."
+    )
     partial_matches: int
     state_bytes: int
     errors: int

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from api.audit.actions import Action
 from api.audit.log import record
 from api.jobs import asked_keys, history, history_repository, quarantines, repository
-from api.jobs.tables import HeldVersion, Job, JobInstance
+from api.jobs.tables import HeldVersion, Job, JobInstance, LastMatch
 from api.settings import Settings
 from api.streams.service import existing_stream, locked_stream
 from api.transactions import Writing
@@ -227,6 +227,7 @@ def _take_fields(job: Job, heartbeat: Heartbeat) -> dict[str, int]:
 def _take_job(writing: Writing, job: Job, heartbeat: Heartbeat, settings: Settings) -> None:
     growth = _take_fields(job, heartbeat)
     job.heartbeat_at_ms = writing.now_ms
+    job.failing_outputs = canonical_json([each.model_dump() for each in heartbeat.failing_outputs])
     if history.add_job_growth(writing.session, job, growth, writing.now_ms):
         kept_from_ms = writing.now_ms - settings.history_hours * _HOUR_MS
         history_repository.forget_before(writing.session, job.id, kept_from_ms)
@@ -255,6 +256,21 @@ def _take_versions(writing: Writing, job: Job, versions: Iterable[RunningVersion
         before = grown.get(key[0], {})
         grown[key[0]] = {name: before.get(name, 0) + more for name, more in growth.items()}
     history.add_processor_growth(writing.session, job.id, grown, writing.now_ms)
+    _take_last_matches(writing, job, reported.values())
+
+
+def _take_last_matches(writing: Writing, job: Job, versions: Iterable[RunningVersion]) -> None:
+    newest: dict[str, int] = {}
+    for each in versions:
+        if each.last_match_ms is not None:
+            before_ms = newest.get(each.processor_id, each.last_match_ms)
+            newest[each.processor_id] = max(before_ms, each.last_match_ms)
+    for known in repository.last_matches(writing.session, [job.id], newest):
+        known.end_ms = max(known.end_ms, newest.pop(known.processor_id))
+    writing.session.add_all(
+        LastMatch(job_id=job.id, processor_id=processor_id, end_ms=end_ms)
+        for processor_id, end_ms in newest.items()
+    )
 
 
 def _take_version(held: HeldVersion, reported: RunningVersion, now_ms: int) -> dict[str, int]:

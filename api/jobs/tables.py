@@ -29,7 +29,8 @@ class Job(Counted, Record):
     """One job of a stream, through all its restarts, as its newest instance reports it.
 
     Counters are totals since that instance started. `sequence` is that of its newest heartbeat,
-    `discovery` its `contract.reports.DiscoveryReport` as JSON.
+    `discovery` its `contract.reports.DiscoveryReport` as JSON, `failing_outputs` a list of
+    `OutputReport`, which stays after an end until another instance reports.
     """
 
     __tablename__ = "jobs"
@@ -58,6 +59,7 @@ class Job(Counted, Record):
     partial_matches: Mapped[int] = mapped_column(BigInteger, default=0)
     state_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     discovery: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")
+    failing_outputs: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")
 
 
 class JobInstance(Record):
@@ -100,6 +102,18 @@ class HeldVersion(Counted, Record):
     error: Mapped[str] = mapped_column(Text)
     traceback: Mapped[str] = mapped_column(Text)
     steps: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")
+
+
+class LastMatch(Record):
+    """The event time of the newest match of a processor in a job, through all its restarts."""
+
+    __tablename__ = "last_matches"
+
+    job_id: Mapped[str] = mapped_column(
+        String(16), ForeignKey(_JOB, ondelete="CASCADE"), primary_key=True
+    )
+    processor_id: Mapped[str] = mapped_column(Name, primary_key=True)
+    end_ms: Mapped[int] = mapped_column(BigInteger)
 
 
 class JobBucket(Counted, Record):

@@ -138,4 +138,5 @@ def _view(session: Session, job: Job, now_ms: int, settings: Settings) -> dict[s
         "partial_matches": job.partial_matches,
         "state_bytes": job.state_bytes,
         "discovery": discovery_view(job),
+        "failing_outputs": json.loads(job.failing_outputs),
     }

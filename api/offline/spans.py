@@ -4,17 +4,23 @@ files ──read here──► events of the key ──process of a trial──�
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from api.offline.trying import NotTried, rule_to_try, tried_in_process
+from api.offline.trying import (
+    NotTried,
+    key_expressions,
+    rule_to_try,
+    stream_of,
+    tried_in_process,
+)
 from cep.definition.given_lists import GivenList
 from cep.definition.one_rule import FileRule
 from cep.events.files import event_files
-from cep.events.table import EVENT_SUFFIXES, UnreadableEvents, iter_mappings
+from cep.events.table import EVENT_SUFFIXES, EventRows, UnreadableEvents, event_rows
 from cep.expression import Schema
 from cep.trials.key_history import (
     BadQuestion,
@@ -23,7 +29,7 @@ from cep.trials.key_history import (
     ReadingLimits,
     key_history,
 )
-from cep.trials.plain_values import plain
+from cep.trials.plain_values import exact
 from cep.trials.reports import SpanReport
 from cep.trials.rule import read_rule
 
@@ -63,14 +69,16 @@ def why_in_span(asked: AskedSpan, of: OfTheRule, place: str) -> SpanReport:
         NotTried: the rule or the events do not fit, or it takes too much.
         UnreadableEvents: there is no archive, or a file is none of events.
     """
-    files = _events(place)
-    first, seen = next(files)
+    stream = stream_of(of.rule, of.source, of.streams)
+    files = _events(place, None if stream is None else stream.schema)
+    first = next(files)
+    shown = () if first.schema is None else first.schema.columns
     tried = rule_to_try(
         of.rule,
         source=of.source,
-        streams=of.streams,
-        seen=seen,
-        key=of.key,
+        stream=stream,
+        seen=first.schema,
+        key=key_expressions(of.key or (), dict(shown)),
         time=of.time,
         lists=of.lists,
     )
@@ -79,14 +87,13 @@ def why_in_span(asked: AskedSpan, of: OfTheRule, place: str) -> SpanReport:
         columns = ", ".join(rule.content.key_by)
         raise NotTried(f"--only is missing: the key to tell of, which is {columns}")
     limits = ReadingLimits(read=asked.most_events)
-    every = chain((first,), (events for events, _ in files))
     try:
-        history = key_history(rule, every, asked.span, limits, tried.order_by)
+        history = key_history(rule, chain((first,), files), asked.span, limits)
     except (BadQuestion, BeyondReading) as error:
         raise NotTried(f"{error}") from None
     arguments = {
         "rule": asdict(tried.written),
-        "history": asdict(history) | {"events": [plain(each) for each in history.events]},
+        "history": asdict(history) | {"events": [exact(each) for each in history.events]},
         "span": asdict(asked.span),
         "attempts": asked.attempts,
     }
@@ -96,10 +103,10 @@ def why_in_span(asked: AskedSpan, of: OfTheRule, place: str) -> SpanReport:
     return SpanReport.model_validate_json(answer)
 
 
-def _events(place: str) -> Iterator[tuple[Iterator[dict[str, Any]], Schema | None]]:
-    """Yield the events of each file of an archive, and the columns it shows."""
+def _events(place: str, schema: Schema | None) -> Iterator[EventRows]:
+    """Yield the events of each file of an archive."""
     if place == "-":
-        yield iter_mappings(sys.stdin.buffer.read(), place)
+        yield event_rows(sys.stdin.buffer.read(), place, schema)
         return
     files = event_files(place)
     if not files:
@@ -109,15 +116,15 @@ def _events(place: str) -> Iterator[tuple[Iterator[dict[str, Any]], Schema | Non
         )
     for path in files:
         try:
-            events, schema = iter_mappings(path.read_bytes(), path.name)
+            events = event_rows(path.read_bytes(), path.name, schema)
         except OSError as error:
             raise UnreadableEvents(f"{path}: cannot read: {error.strerror}") from None
         except UnreadableEvents as error:
             raise UnreadableEvents(f"{path}: {error}") from None
-        yield _of_file(path, events), schema
+        yield replace(events, rows=_of_file(path, events.rows))
 
 
-def _of_file(path: Path, events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _of_file(path: Path, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     try:
         yield from events
     except UnreadableEvents as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from api.streams.checking import check_stream
 from cep.definition.rule_files import FileDocument, FileProblem, read_documents
+from cep.events.order import EventTime
 from cep.expression import Schema
 
 
@@ -15,7 +16,7 @@ class StreamAtHand:
 
     place: FileDocument
     schema: Schema | None
-    event_time_column: str
+    time: EventTime
     problems: tuple[FileProblem, ...]
 
 
@@ -53,6 +54,7 @@ def _streams(documents: Iterable[FileDocument]) -> dict[str, StreamAtHand]:
         checked = check_stream(place.data)
         problems = tuple(map(place.told, checked.problems))
         schema = None if problems else checked.schema
-        column = checked.document.event_time_column if checked.document else ""
-        found[name] = StreamAtHand(place, schema, column, problems)
+        known = checked.document
+        time = EventTime(known.event_time_column, tuple(known.order_by)) if known else EventTime("")
+        found[name] = StreamAtHand(place, schema, time, problems)
     return found

@@ -174,7 +174,7 @@ def _tested_rule(file: CheckedFile, found: list[FileProblem], around: Surroundin
     begun = time.perf_counter()
     examples: tuple[ExampleOutcome, ...] = ()
     if stream is not None and stream.schema is not None and not unknown:
-        written, unfit = examples_to_run(place.data, checked, stream.event_time_column)
+        written, unfit = examples_to_run(place.data, checked, stream.time)
         if written is not None:
             given = list(lists.values())
             unfit = _example_problems(written, stream.place.data["schema"], given, around.processes)
@@ -207,9 +207,11 @@ def _code_problems(document: dict[str, Any], keys: SigningKeys | None) -> list[P
 def _example_problems(
     written: WrittenExamples, ddl: str, lists: Sequence[GivenList], processes: TrialProcesses
 ) -> list[Problem]:
-    arguments: dict[str, Any] = {"written": asdict(written)}
-    if lists:
-        arguments |= {"schema": ddl, "lists": [asdict(written_list(each)) for each in lists]}
+    arguments = {
+        "written": asdict(written),
+        "schema": ddl,
+        "lists": [asdict(written_list(each)) for each in lists],
+    }
     try:
         json.dumps(arguments)
     except (TypeError, ValueError, RecursionError) as error:

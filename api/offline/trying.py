@@ -3,7 +3,7 @@
 What that takes cannot be told before: the worker ends at its limits of time and memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.definition.given_lists import GivenList
 from cep.definition.one_rule import FileRule
+from cep.events.order import EventTime
 from cep.expression import Kind, Schema
 from cep.expression.sql import quoted_name
 from cep.trials.lists import written_list
 from cep.trials.misfits import Unfit
 from cep.trials.near_misses import Wanted
-from cep.trials.plain_values import plain
+from cep.trials.plain_values import exact
 from cep.trials.reports import WhyReport
 from cep.trials.rule import WrittenRule
 
@@ -31,22 +32,32 @@ class NotTried(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TriedRule:
-    """A rule as it is tried, with the columns it is tried on.
-
-    `stream` is the name of the stream they are of, empty if they come from the events; `order_by`
-    are the columns that order its events of the same millisecond.
-    """
+    """A rule as it is tried; `stream` is the name of its stream, empty if that is not known."""
 
     written: WrittenRule
     stream: str
-    order_by: tuple[str, ...] = ()
+
+
+def stream_of(rule: FileRule, source: Path, streams: Iterable[Path]) -> StreamAtHand | None:
+    """Return the stream of a rule, whose columns and order its events have; `None` if not at hand.
+
+    Args:
+        rule: the rule.
+        source: its file, beside which its stream may be.
+        streams: files and folders to look for documents of streams in.
+    """
+    if rule.content is None:
+        return None
+    found, _ = streams_at_hand(rule.documents, [source], streams)
+    stream = found.get(rule.content.stream)
+    return stream if stream is not None and stream.schema is not None else None
 
 
 def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
     rule: FileRule,
     *,
     source: Path,
-    streams: Iterable[Path],
+    stream: StreamAtHand | None,
     seen: Schema | None,
     key: Sequence[str] | None,
     time: str | None,
@@ -56,9 +67,9 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
 
     Args:
         rule: the rule.
-        source: its file, beside which its stream and lists may be.
-        streams: files and folders to look for documents of streams in.
-        seen: the columns of the events, `None` if they say nothing of them.
+        source: its file, beside which lists may be.
+        stream: its stream, if that is at hand.
+        seen: the columns that the events show, `None` if they say nothing of them.
         key: the key, instead of that of the rule.
         time: the column of the event time, instead of that of the stream.
         lists: lists that were given by name.
@@ -66,7 +77,6 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
     Raises:
         NotTried: it does not fit the columns, has Python conditions, or names other lists.
     """
-    stream = _stream(rule, source, streams)
     ddl = _ddl(seen) if stream is None else stream.place.data["schema"]
     definition: dict[str, Any] = {"pattern": rule.pattern.to_document()}
     if keys := list(key or rule.key_by):
@@ -86,11 +96,21 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
         told = "\n".join(map(str, checked.problems))
         of = f"stream {rule.content.stream}" if stream and rule.content else "the events"
         raise NotTried(f"it does not fit the columns of {of}:\n{told}")
-    column = time or (stream.event_time_column if stream else "ts")
+    order = EventTime("ts") if stream is None else stream.time
+    order = EventTime(time or order.column, order.order_by)
     name = "" if stream is None else str(stream.place.data["name"])
-    order_by = () if stream is None else tuple(stream.place.data.get("order_by") or ())
-    written = WrittenRule(definition, ddl, column, tuple(map(written_list, known)))
-    return TriedRule(written, name, order_by)
+    written = WrittenRule(definition, ddl, order, tuple(map(written_list, known)))
+    return TriedRule(written, name)
+
+
+def key_expressions(keys: Iterable[str], names: Container[str]) -> list[str]:
+    """Return keys of the command line as a rule has them: names of columns are quoted if need be.
+
+    Args:
+        keys: the keys.
+        names: the columns of the events, as far as they are known.
+    """
+    return [quoted_name(key) if key in names else key for key in keys]
 
 
 def why(
@@ -115,7 +135,7 @@ def why(
     """
     arguments = {
         "rule": asdict(rule),
-        "events": [plain(event) for event in events],
+        "events": [exact(event) for event in events],
         "wanted": asdict(wanted),
     }
     remedy = "Give fewer events, or only one key: --only."
@@ -151,14 +171,6 @@ def tried_in_process(
         raise NotTried(str(failure).strip().rpartition("\n")[2]) from None
     finally:
         processes.close()
-
-
-def _stream(rule: FileRule, source: Path, streams: Iterable[Path]) -> StreamAtHand | None:
-    if rule.content is None:
-        return None
-    found, _ = streams_at_hand(rule.documents, [source], streams)
-    stream = found.get(rule.content.stream)
-    return stream if stream is not None and stream.schema is not None else None
 
 
 def _ddl(schema: Schema | None) -> str | None:

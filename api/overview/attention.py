@@ -10,6 +10,8 @@ from api.jobs.schemas import JobView
 from api.jobs.tables import HeldVersion, Job
 from api.overview.repository import Switch
 from api.overview.schemas import AttentionItem, Concern, Urgency
+from api.webhooks.tables import FAILED, Webhook, WebhookDelivery
+from cep.printable import counted
 
 SOON_MS: Final = 3_600_000
 
@@ -28,7 +30,12 @@ def sorted_by_urgency(items: Iterable[AttentionItem]) -> list[AttentionItem]:
     def place(item: AttentionItem) -> tuple[int, int, str, str]:
         at = item.at or 0
         time = at if item.urgency == "info" else -at
-        return _ORDER.index(item.urgency), time, item.stream, item.processor_id or item.job or ""
+        return (
+            _ORDER.index(item.urgency),
+            time,
+            item.stream or "",
+            item.processor_id or item.job or "",
+        )
 
     return sorted(items, key=place)
 
@@ -53,6 +60,8 @@ def of_job(
             at=job.heartbeat_at or job.registered_at,
             detail="The job does not report. It may have failed, or cannot reach this service.",
         )
+    if job.state != "stopped":
+        yield from _of_outputs(job)
     if job.state != "running":
         return
     # What was made long after now was made before the clock was set back.
@@ -92,6 +101,19 @@ def of_job(
 def _hanging_ms(job: JobView) -> int:
     """Return how long a batch may run before somebody should look."""
     return max(_HANGING_MS, _HANGING_TIMES * (job.batch_duration_ms or 0))
+
+
+def _of_outputs(job: JobView) -> Iterator[AttentionItem]:
+    for output in job.failing_outputs:
+        lost = f" and has lost {counted(output.lost_rows, 'row')}" if output.lost_rows else ""
+        yield AttentionItem(
+            concern="output_failing",
+            urgency="bad",
+            stream=job.stream,
+            job=job.name,
+            at=job.heartbeat_at,
+            detail=f"The output '{output.name}' cannot be written{lost}: {output.error}",
+        )
 
 
 def _of_discovery(job: JobView) -> Iterator[AttentionItem]:
@@ -166,6 +188,25 @@ def of_quarantined(held: HeldVersion, job: Job) -> AttentionItem:
         version=held.version,
         at=held.since_ms,
         detail=held.error or "It raised an error.",
+    )
+
+
+def of_webhook(webhook: Webhook, delivery: WebhookDelivery) -> AttentionItem:
+    """Return the item for a webhook whose newest message does not arrive."""
+    if not webhook.enabled:
+        what = "Its receiver is gone (410), so it was disabled"
+    elif delivery.state == FAILED:
+        what = f"Its newest message was given up after {counted(delivery.attempts, 'attempt')}"
+    else:
+        what = f"Its newest message has failed {counted(delivery.attempts, 'time')} and is retried"
+    return AttentionItem(
+        concern="webhook_failing",
+        urgency="warn",
+        stream=webhook.stream,
+        webhook_id=webhook.id,
+        webhook=webhook.name,
+        at=delivery.created_at_ms,
+        detail=f"{what}: {delivery.error}" if delivery.error else f"{what}.",
     )
 
 

@@ -20,6 +20,8 @@ Concern = Literal[
     "batch_hangs",
     "discovery_failing",
     "rules_unreadable",
+    "output_failing",
+    "webhook_failing",
     "starts_soon",
     "ends_soon",
 ]
@@ -30,10 +32,12 @@ class AttentionItem(BaseModel):
 
     concern: Concern
     urgency: Urgency = Field(description="bad = rules do not run; warn = late; info = planned.")
-    stream: str
+    stream: str | None = Field(description="Null = of all streams.")
     job: str | None = Field(default=None, description="The name of the job.")
     processor_id: str | None = None
     version: int | None = None
+    webhook_id: str | None = None
+    webhook: str | None = Field(default=None, description="Its name; told to admins only.")
     at: Instant | None = Field(default=None, description="Since when, or when it will be.")
     detail: str = Field(description="What it means, as text.")
 

@@ -15,6 +15,7 @@ from api.settings import Settings
 from api.streams import service as streams
 from api.streams.repository import streams_after
 from api.streams.schemas import StreamView
+from api.webhooks.repository import failing_webhooks
 
 MAXIMUM_STREAMS: Final = 500
 MAXIMUM_JOBS: Final = 100
@@ -23,8 +24,10 @@ MAXIMUM_ITEMS: Final = 100
 _HOUR_MS: Final = 3_600_000
 
 
-def overview(session: Session, now_ms: int, settings: Settings) -> Overview:
-    """Return the overview."""
+def overview(
+    session: Session, now_ms: int, settings: Settings, *, tells_webhooks: bool
+) -> Overview:
+    """Return the overview; webhooks are for admins only."""
     shown = [
         streams.view(session, stream) for stream in streams_after(session, "", MAXIMUM_STREAMS)
     ]
@@ -33,6 +36,8 @@ def overview(session: Session, now_ms: int, settings: Settings) -> Overview:
     rules = repository.count_rules(session, now_ms)
     held, total_held = repository.quarantined(session, MAXIMUM_ITEMS)
     items, more = _attention(session, shown, jobs, rules, now_ms)
+    if tells_webhooks:
+        items += [attention.of_webhook(*failing) for failing in failing_webhooks(session)]
     items = attention.sorted_by_urgency(
         items + [attention.of_quarantined(version, job) for version, job in held]
     )

@@ -14,6 +14,7 @@ from api.web.problems import Flaw, document_flaws, invalid
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.definition.keys import with_key
+from cep.events.order import EventTime
 from cep.expression import Schema
 from cep.instants import instant_ms
 from cep.matching.examples import WrittenExamples, examples_to_run
@@ -24,12 +25,12 @@ from contract.canonical import canonical_json, content_hash
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """What a document is checked against: the stream's name, definition version and columns."""
+    """What a document is checked against: name and definition version of the stream, and more."""
 
     name: str
     version: int
     schema: Schema
-    event_time_column: str
+    time: EventTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def examine_document(
     problems = [*checked.problems, *code_problems(document, keys, place_of(document))]
     examples = None
     if stream is not None:
-        examples, unfit = examples_to_run(document, checked, stream.event_time_column)
+        examples, unfit = examples_to_run(document, checked, stream.time)
         problems += unfit
     return ExaminedDocument(document, stream, checked, tuple(problems), tuple(more), examples)
 

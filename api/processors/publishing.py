@@ -27,7 +27,7 @@ from api.processors.checks import (
 )
 from api.processors.schemas import Rollback
 from api.runtime import CurrentRuntime, Runtime
-from api.streams.service import ddl_of, event_time_column, existing_stream
+from api.streams.service import ddl_of, event_time, existing_stream
 from api.trials.processes import BeyondLimit
 from api.web.problems import Flaw, Refusal, document_flaws, invalid
 from cep.definition.document import ProcessorDocument, ProcessorId
@@ -208,13 +208,12 @@ def _examples_task(
         TooManyToTry: the lists that the rule names are too long.
     """
     stream, pattern = examined.stream, examined.checked.pattern
-    task: dict[str, Any] = {"written": asdict(written)}
-    if stream is None or pattern is None or not pattern.list_names:
-        return task
+    if stream is None or pattern is None:
+        raise ValueError("examples are run of valid rules of known streams alone")
     with runtime.database.reading() as session:
         ddl = ddl_of(session, existing_stream(session, stream.name))
         lists = tried_lists(session, stream.name, pattern.list_names, runtime.now_ms())
-    return task | {"schema": ddl, "lists": [asdict(each) for each in lists]}
+    return {"written": asdict(written), "schema": ddl, "lists": [asdict(each) for each in lists]}
 
 
 def _accepted(
@@ -271,5 +270,5 @@ def _stream_facts(name: Any, runtime: Runtime) -> StreamFacts | None:
             stream.name,
             stream.version,
             schema_of(session, stream),
-            event_time_column(session, stream),
+            event_time(session, stream),
         )

@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session, outerjoin
 
 from api.jobs.history_repository import newest_buckets
 from api.jobs.repository import SUPERSEDED
-from api.jobs.tables import HeldVersion, Job, ProcessorBucket
+from api.jobs.tables import HeldVersion, Job, LastMatch, ProcessorBucket
 from api.processors import repository as processors
 from api.processors.schemas import DELETED, ProcessorFilter
 from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
@@ -76,6 +76,9 @@ def find_rules(  # noqa: PLR0913, PLR0917 - the parts of a list
         source = source.outerjoin(matched, matched.c.processor_id == Processor.id)
     if sort.field == "false_positive_rate":
         source = source.outerjoin(triaged, triaged.c.processor_id == Processor.id)
+    if sort.field == "last_match":
+        is_of_job = LastMatch.job_id == (job.id if job else "")
+        source = source.outerjoin(LastMatch, is_of_job & (LastMatch.processor_id == Processor.id))
     query = (
         select(Processor, value.label("sort_value"))
         .select_from(source)
@@ -188,7 +191,6 @@ def _held(job: Job | None) -> FromClause:
             func.min(rank).label("rank"),
             _whole(func.sum(HeldVersion.partial_matches)).label("partial_matches"),
             _whole(func.sum(errors)).label("errors"),
-            func.max(HeldVersion.last_match_ms).label("last_match"),
         )
         .where(HeldVersion.job_id == (job.id if job else ""))
         .group_by(HeldVersion.processor_id)
@@ -220,7 +222,7 @@ def _sort_value(
         "standing": _rank(held),
         "partial_matches": func.coalesce(held.c.partial_matches, 0),
         "errors": func.coalesce(held.c.errors, 0),
-        "last_match": func.coalesce(held.c.last_match, _NEVER_MS),
+        "last_match": func.coalesce(LastMatch.end_ms, _NEVER_MS),
         "matches_last_hour": func.coalesce(matched.c.total, 0),
         "false_positive_rate": func.coalesce(triaged.c.rate, _NOT_LOOKED_AT),
     }

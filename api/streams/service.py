@@ -18,6 +18,7 @@ from api.streams.tables import Stream, StreamVersion
 from api.transactions import Writing
 from api.web.preconditions import require_match
 from api.web.problems import Refusal, document_flaws, invalid, not_found
+from cep.events.order import EventTime
 from cep.expression import Schema
 from contract.canonical import canonical_json
 
@@ -52,10 +53,10 @@ def ddl_of(session: Session, stream: Stream) -> str:
     return ddl
 
 
-def event_time_column(session: Session, stream: Stream) -> str:
-    """Return the column that holds the time of a stream's events."""
-    column: str = _definition(session, stream)["event_time_column"]
-    return column
+def event_time(session: Session, stream: Stream) -> EventTime:
+    """Return what orders a stream's events."""
+    definition = _definition(session, stream)
+    return EventTime(definition["event_time_column"], tuple(definition["order_by"]))
 
 
 def view(session: Session, stream: Stream) -> StreamView:

@@ -70,9 +70,9 @@ def timed(rule: Rule, event: dict[str, Any], begin_ms: int, place: int) -> dict[
     """Return an event with its time, ten seconds behind that of the place before."""
     time_ms = begin_ms + place * _INTERVAL_MS
     types = {} if rule.schema is None else dict(rule.schema.columns)
-    time_type = types.get(rule.event_time_column)
+    time_type = types.get(rule.time.column)
     is_number = time_type is not None and time_type.kind is Kind.BIGINT
-    return event | {rule.event_time_column: time_ms if is_number else iso_text(time_ms)}
+    return event | {rule.time.column: time_ms if is_number else iso_text(time_ms)}
 
 
 def _taken(elements: tuple[Step | Group, ...]) -> Iterator[Step]:

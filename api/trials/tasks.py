@@ -41,12 +41,11 @@ def samples(rule: Mapping[str, Any], begin_ms: int) -> bytes:
 
 
 def examples(
-    written: Mapping[str, Any], schema: str = "", lists: Sequence[Mapping[str, Any]] = ()
+    written: Mapping[str, Any], schema: str, lists: Sequence[Mapping[str, Any]] = ()
 ) -> bytes:
-    """Return a list of the problems of examples; `schema` is there if the rule names lists."""
-    known = read_lists(WrittenList(**each) for each in lists)
-    columns = Schema.from_ddl(schema, known) if schema else None
-    found = run_examples(WrittenExamples(**written), columns)
+    """Return a list of the problems of examples; `lists` are there if the rule names them."""
+    columns = Schema.from_ddl(schema, read_lists(WrittenList(**each) for each in lists))
+    found = run_examples(WrittenExamples.of_json(written), columns)
     return json.dumps([asdict(problem) for problem in found]).encode()
 
 

@@ -32,7 +32,7 @@ def run_trial(
     Raises:
         Unfit: the events do not fit the stream, or cannot be matched.
     """
-    timed = timed_events(events, rule.schema, rule.event_time_column)
+    timed = timed_events(events, rule)
     try:
         key_of = key_function(rule)
         keyed = [(key_of(event), event) for event in timed]

@@ -1,12 +1,13 @@
 """All SQL about webhooks, what they were told, and messages on their way."""
 
 from collections.abc import Collection, Sequence
+from http import HTTPStatus
 
 from sqlalchemy import Select, delete, exists, func, select
 from sqlalchemy.orm import Session
 
 from api.store.confinement import ALL_STREAMS
-from api.webhooks.tables import PENDING, Webhook, WebhookDelivery, WebhookTold
+from api.webhooks.tables import DELIVERED, PENDING, Webhook, WebhookDelivery, WebhookTold
 
 
 def all_webhooks(session: Session) -> Sequence[Webhook]:
@@ -142,6 +143,30 @@ def forget_old(session: Session, webhook_id: str, kept: int) -> None:
             ),
             execution_options={"synchronize_session": False},
         )
+
+
+def failing_webhooks(session: Session) -> Sequence[tuple[Webhook, WebhookDelivery]]:
+    """Return the webhooks whose newest message does not arrive, with that message, by name.
+
+    One attempt that has failed is no reason yet: it is tried again after seconds. A webhook that
+    somebody has disabled is not among them, one that its receiver has (410) is.
+    """
+    tried = (
+        select(func.max(WebhookDelivery.number))
+        .where((WebhookDelivery.state != PENDING) | (WebhookDelivery.attempts > 1))
+        .group_by(WebhookDelivery.webhook_id)
+    )
+    query = (
+        select(Webhook, WebhookDelivery)
+        .join(WebhookDelivery, WebhookDelivery.webhook_id == Webhook.id)
+        .where(
+            WebhookDelivery.number.in_(tried),
+            WebhookDelivery.state != DELIVERED,
+            Webhook.enabled | (WebhookDelivery.status == HTTPStatus.GONE),
+        )
+        .order_by(Webhook.name)
+    )
+    return [(webhook, delivery) for webhook, delivery in session.execute(query)]
 
 
 def counts_by_state(session: Session) -> list[tuple[str, str, int]]:

@@ -8,7 +8,7 @@ the output. A file may hold more than one rule, and documents of streams beside 
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from cep.definition.keys import written_key
 from cep.definition.list_documents import lists_at_hand, lists_beside
 from cep.definition.parameters import unused_parameters
 from cep.definition.rule_files import FileDocument, FileProblem, documents_in, read_documents
+from cep.events.order import EventTime
+from cep.expression import ExpressionError, Schema
+from cep.expression.errors import near_name
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern, PatternError, Problem
 from cep.pattern.document.files import SUFFIXES
@@ -32,15 +35,26 @@ class RuleRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class RuleStream:
+    """The columns of the events of a rule, and what orders them."""
+
+    schema: Schema
+    time: EventTime
+
+
+@dataclass(frozen=True, slots=True)
 class FileRule:
     """A rule that can be run.
 
-    `content` is `None` for a pattern alone. `documents` are all mappings of the file.
+    `content` and `place` are `None` for a pattern alone; `definition` is the document at that place
+    as it is checked. `documents` are all mappings of the file.
     """
 
     pattern: Pattern
     content: ProcessorFile | None
     documents: tuple[FileDocument, ...]
+    place: FileDocument | None = None
+    definition: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key_by(self) -> tuple[str, ...]:
@@ -48,11 +62,14 @@ class FileRule:
         given = None if self.content is None else self.content.key_by
         return tuple(written_key(given, self.pattern) or ())
 
-    def event_time_column(self, source: Path) -> str | None:
-        """Return the column of the event time, if the document of its stream is at hand.
+    def stream(self, source: Path) -> RuleStream | None:
+        """Return the stream of the rule, if its document is at hand.
 
         Args:
             source: the file of the rule, beside which the stream may be.
+
+        Raises:
+            RuleRefused: the document is faulty.
         """
         if self.content is None:
             return None
@@ -61,9 +78,20 @@ class FileRule:
         others = (each for file in files for each in read_documents([file])[0])
         for each in chain(self.documents, others):
             if "schema" in each.data and each.data.get("name") == self.content.stream:
-                column = each.data.get("event_time_column")
-                return column if isinstance(column, str) else None
+                return _stream(each)
         return None
+
+    def require_fit(self, stream: RuleStream) -> None:
+        """Check the rule by the columns of its stream.
+
+        Raises:
+            RuleRefused: it does not fit them; says where and why.
+        """
+        if self.place is None:
+            return
+        checked = check_definition(self.definition, stream.schema, ProcessorFile)
+        if checked.problems:
+            raise RuleRefused("\n".join(str(self.place.told(each)) for each in checked.problems))
 
     def lists(self, source: Path, given: Mapping[str, GivenList]) -> tuple[GivenList, ...]:
         """Return the lists that the rule names, with their values.
@@ -172,4 +200,25 @@ def _checked(
         problems: list[FileProblem] = [place.told(each) for each in checked.problems]
         raise RuleRefused("\n".join(map(str, problems)))
     readable = (each for each in documents if isinstance(each.source.data, dict))
-    return FileRule(checked.pattern, checked.content, tuple(readable))
+    return FileRule(checked.pattern, checked.content, tuple(readable), place, data)
+
+
+def _stream(place: FileDocument) -> RuleStream:
+    data = place.data
+    column, order_by = data.get("event_time_column"), data.get("order_by") or []
+    try:
+        schema = Schema.from_ddl(f"{data['schema']}")
+    except ExpressionError as error:
+        raise RuleRefused(f"{place.problem('schema', f'{error}')}") from None
+    names = [name for name, _ in schema.columns]
+    named = [("event_time_column", column)]
+    named += [
+        ("order_by", name) for name in (order_by if isinstance(order_by, list) else [order_by])
+    ]
+    for path, name in named:
+        if name not in names:
+            problem = place.problem(
+                path, f"The schema has no column {name}", near_name(f"{name}", names)
+            )
+            raise RuleRefused(f"{problem}")
+    return RuleStream(schema, EventTime(f"{column}", tuple(order_by)))

@@ -2,6 +2,8 @@
 
     JSON Lines, CSV, Parquet, Arrow IPC ──► EventTable: Schema, rows
 
+                                      ──► EventRows: mappings, one at a time
+
 Types are those that the values show, or those of a schema that is given.
 """
 
@@ -11,14 +13,14 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import repeat
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from types import NoneType
 from typing import Any, Final
 
 import polars as pl
 
-from cep.events.values import typed
+from cep.events.values import Reader, UnfitValue, column_readers, text_reader, typed_event
 from cep.expression import DataType, Kind, Schema
 from cep.expression.types import DATE, TIMESTAMP
 
@@ -94,10 +96,43 @@ class EventTable:
         place = self._names.index(name)
         types = tuple((n, data_type if n == name else kind) for n, kind in self.schema.columns)
         rows = [
-            (*row[:place], _typed(row[place], name, data_type, number), *row[place + 1 :])
-            for number, row in enumerate(self.rows, start=1)
+            (*row[:place], text_reader(data_type)(row[place]), *row[place + 1 :])
+            for row in self.rows
         ]
         return replace(self, schema=Schema(types), rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRows:
+    """Events as they were written, each a mapping with the fields it has, and their columns.
+
+    `schema` is `None` where nobody has said, nor the file shows, which columns there are. `readers`
+    make of values those of the columns of a schema that was given; without one there are none.
+    """
+
+    rows: Iterable[dict[str, Any]]
+    schema: Schema | None = None
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+
+    @classmethod
+    def of_json(cls, rows: Iterable[dict[str, Any]], schema: Schema | None) -> "EventRows":
+        """Return events with the values that JSON or a frame has."""
+        return cls(rows, schema, {} if schema is None else column_readers(schema))
+
+    def typed(self) -> Iterator[dict[str, Any]]:
+        """Yield the events with the values of their columns.
+
+        Raises:
+            UnreadableEvents: a value does not fit its column; says of which event.
+        """
+        if not self.readers:
+            yield from self.rows
+            return
+        for number, event in enumerate(self.rows, start=1):
+            try:
+                yield typed_event(event, self.readers)
+            except UnfitValue as unfit:
+                raise UnreadableEvents(f"event {number}: {unfit.column}: {unfit}") from None
 
 
 def reads_as_time(text: str) -> bool:
@@ -105,7 +140,7 @@ def reads_as_time(text: str) -> bool:
     if _TIME.fullmatch(text) is None:
         return False
     try:
-        typed(text, TIMESTAMP)
+        text_reader(TIMESTAMP)(text)
     except ValueError:
         return False
     return True
@@ -122,51 +157,41 @@ def read_events(content: bytes, name: str, schema: Schema | None = None) -> Even
     Raises:
         UnreadableEvents: says in which line, event or column.
     """
-    content = _decompressed(content)
-    read = _format(content, name)
-    if read == "JSON Lines":
-        events = list(_objects(content))
-        if schema is not None:
-            columns = {name: [event.get(name) for event in events] for name, _ in schema.columns}
-            return _of_schema(columns, len(events), schema)
-        frame = frame_of(events)
-    else:
-        frame = _frame_in(content, read, is_typed=schema is None or read != "CSV")
-        if schema is not None:
-            return _of_schema(frame.to_dict(as_series=False), len(frame), schema)
+    rows = event_rows(content, name, schema)
+    if schema is not None:
+        names = [name for name, _ in schema.columns]
+        return EventTable(schema, [tuple(map(event.get, names)) for event in rows.typed()])
+    if rows.schema is not None and rows.schema.columns:
+        return EventTable(rows.schema, [tuple(event.values()) for event in rows.rows])
+    frame = frame_of(list(rows.rows))
     if not frame.width:
         raise UnreadableEvents("there are no events, so no columns; give a schema")
     return EventTable(Schema.from_polars(frame.schema), frame.rows())
 
 
-def read_mappings(content: bytes, name: str) -> tuple[list[dict[str, Any]], Schema | None]:
-    """Return the events in a file as mappings, each with the fields it has, and their columns.
+def event_rows(content: bytes, name: str, schema: Schema | None = None) -> EventRows:
+    """Return the events in a file one after the other.
 
-    Events in JSON Lines stay what they are, and nothing is said of their columns (`None`).
+    Without a schema events in JSON Lines stay what they are, and nothing is said of their columns.
 
     Args:
         content: the bytes of the file; they may be compressed by gzip.
         name: its name, whose suffix tells the format; else its first bytes do.
+        schema: the columns of the events; by default as their values show.
 
     Raises:
-        UnreadableEvents: says in which line, event or column.
-    """
-    events, schema = iter_mappings(content, name)
-    return list(events), schema
-
-
-def iter_mappings(content: bytes, name: str) -> tuple[Iterator[dict[str, Any]], Schema | None]:
-    """Return the events in a file as `read_mappings`, one after the other.
-
-    Raises:
-        UnreadableEvents: as `read_mappings`; also while lines of JSON are iterated.
+        UnreadableEvents: says in which line; also while lines of JSON are iterated.
     """
     content = _decompressed(content)
     read = _format(content, name)
     if read == "JSON Lines":
-        return _objects(content), None
-    frame = _frame_in(content, read, is_typed=True)
-    return frame.iter_rows(named=True), Schema.from_polars(frame.schema)
+        return EventRows.of_json(json_objects(content.split(b"\n"), schema), schema)
+    is_text = read == "CSV" and schema is not None
+    frame = _frame_in(content, read, is_typed=not is_text)
+    if schema is None:
+        return EventRows(frame.iter_rows(named=True), Schema.from_polars(frame.schema))
+    readers = column_readers(schema, of_text=is_text)
+    return EventRows(frame.iter_rows(named=True), schema, readers)
 
 
 def is_json_lines(name: str, head: bytes) -> bool:
@@ -200,12 +225,22 @@ def _format(content: bytes, name: str) -> str:
     return found or ("JSON Lines" if first in {b"{", b"[", b""} else "CSV")
 
 
-def _objects(content: bytes) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(content.split(b"\n"), start=1):
+def json_objects(lines: Iterable[bytes], schema: Schema | None) -> Iterator[dict[str, Any]]:
+    """Yield the events in JSON Lines.
+
+    Args:
+        lines: the lines, of which empty ones are skipped.
+        schema: the columns; with it a number with a point keeps its digits until it is typed.
+
+    Raises:
+        UnreadableEvents: a line is no JSON object; says which.
+    """
+    parse_float = None if schema is None else Decimal
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            event = json.loads(line)
+            event = json.loads(line, parse_float=parse_float)
         except json.JSONDecodeError as error:
             place = f"line {number}, column {error.colno}"
             message = f"{place}: not JSON ({error.msg}); one object per line is needed"
@@ -297,21 +332,3 @@ def _check_header(content: bytes) -> None:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
-
-
-def _of_schema(columns: Mapping[str, Sequence[Any]], count: int, schema: Schema) -> EventTable:
-    """Return values as rows of a schema; a column that is not there is NULL throughout."""
-    values = [
-        [_typed(value, name, kind, number) for number, value in enumerate(columns[name], start=1)]
-        if name in columns
-        else repeat(None, count)
-        for name, kind in schema.columns
-    ]
-    return EventTable(schema, list(zip(*values, strict=True)))
-
-
-def _typed(value: Any, name: str, data_type: DataType, number: int) -> Any:
-    try:
-        return typed(value, data_type)
-    except ValueError as error:
-        raise UnreadableEvents(f"event {number}: {name}: {error}") from error

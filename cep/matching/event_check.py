@@ -7,11 +7,13 @@ nothing, and nothing says so.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from cep.expression import Expression, resolve
 from cep.expression.errors import near_name
 from cep.expression.tree import aggregates_of, columns_of
+from cep.instants import epoch_ms
 from cep.pattern import Pattern
 from cep.pattern.tree import SkipKind
 
@@ -44,7 +46,8 @@ class EventCheck:
         self._names.update(event)
         if self._are_seconds:
             time = event.get(self._time_field)
-            self._are_seconds = type(time) is int and time in SECONDS
+            time_ms = epoch_ms(time) if isinstance(time, datetime) else time
+            self._are_seconds = type(time_ms) is int and time_ms in SECONDS
 
     def warnings(self, goes_back_at: int | None = None, of_no_key: int = 0) -> Iterator[str]:
         """Yield what to tell; nothing if there was no event.
@@ -64,7 +67,7 @@ class EventCheck:
             if name not in self._names:
                 yield self._told(name, f"which the condition of {step} reads, so it is NULL there")
         for key in self._keys:
-            if (name := key.split(".")[0]) not in self._names:
+            if key not in self._names and (name := key.split(".")[0]) not in self._names:
                 yield self._told(name, "which is of the key, so all events have the same one")
                 of_no_key = 0
         if of_no_key and self._keys:

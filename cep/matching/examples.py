@@ -17,6 +17,7 @@ from cep.definition.checking import CheckedDefinition
 from cep.definition.document import Example
 from cep.definition.keys import listed_key, written_key
 from cep.definition.parameters import with_parameters_in_pattern
+from cep.events.order import EventTime
 from cep.expression import EvaluationError, Expression, Schema, compile_scalar, resolve
 from cep.matching.find_matches import MatchResult, find_matches
 from cep.nfa.errors import MatchingError
@@ -43,14 +44,16 @@ class WrittenExamples:
     pattern: Mapping[str, Any]
     key_by: Sequence[str]
     examples: Sequence[Mapping[str, Any]]
-    event_time_column: str
+    time: EventTime
+
+    @classmethod
+    def of_json(cls, written: Mapping[str, Any]) -> "WrittenExamples":
+        """Return what JSON has made of some."""
+        return cls(**{**written, "time": EventTime.of_json(written["time"])})
 
 
 def example_problems(
-    document: Mapping[str, Any],
-    checked: CheckedDefinition[Any],
-    event_time_column: str,
-    schema: Schema | None = None,
+    document: Mapping[str, Any], checked: CheckedDefinition[Any], time: EventTime, schema: Schema
 ) -> list[Problem]:
     """Return how the examples of a document differ from what its pattern finds.
 
@@ -60,15 +63,15 @@ def example_problems(
     Args:
         document: the document.
         checked: what checking it has found.
-        event_time_column: the column that holds the time of an event.
+        time: what orders the events of the stream.
         schema: as `run_examples` takes it.
     """
-    written, problems = examples_to_run(document, checked, event_time_column)
+    written, problems = examples_to_run(document, checked, time)
     return problems if written is None else run_examples(written, schema)
 
 
 def examples_to_run(
-    document: Mapping[str, Any], checked: CheckedDefinition[Any], event_time_column: str
+    document: Mapping[str, Any], checked: CheckedDefinition[Any], time: EventTime
 ) -> tuple[WrittenExamples | None, list[Problem]]:
     """Return the examples that can be run, or why they cannot; see `example_problems`."""
     if checked.pattern is None or any(_NEEDED.match(each.path) for each in checked.problems):
@@ -80,29 +83,30 @@ def examples_to_run(
         return None, []
     keys = written_key(listed_key(document.get("key_by")), checked.pattern) or []
     pattern = with_parameters_in_pattern(document)["pattern"]
-    return WrittenExamples(pattern, keys, given, event_time_column), []
+    return WrittenExamples(pattern, keys, given, time), []
 
 
-def run_examples(written: WrittenExamples, schema: Schema | None = None) -> list[Problem]:
+def run_examples(written: WrittenExamples, schema: Schema) -> list[Problem]:
     """Return how examples differ from what their pattern finds.
 
     What that takes is bounded for one key only: who runs examples of others, bounds it.
 
     Args:
         written: the examples.
-        schema: the columns of the stream and its lists with their values; of use only to patterns
-            that name lists, whose examples cannot be run without.
+        schema: the columns of the stream, by which events are read, and its lists with their
+            values; a pattern that names lists cannot be run without.
     """
     pattern = Pattern.from_document(written.pattern)
-    if pattern.list_names and schema is None:
+    if pattern.list_names and not schema.lists:
         names = ", ".join(pattern.list_names)
         message = f"the values of the lists it names are not known here: {names}."
         return [Problem("examples", message, "Let the rule service check it, which has the lists.")]
     find = partial(
         find_matches,
         pattern,
-        time_field=written.event_time_column,
-        key_by=_key_function(written.key_by) if written.key_by else None,
+        time_field=written.time.column,
+        key_by=_key_function(written.key_by, schema) if written.key_by else None,
+        order_by=written.time.order(schema),
         require_order=True,
         limits=_LIMITS,
         schema=schema,
@@ -177,8 +181,8 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(texts[:_SHOWN]) + more
 
 
-def _key_function(key_by: Sequence[str]) -> Callable[[Mapping[str, Any]], str]:
-    columns = [compile_scalar(resolve(Expression.parse(text), ())) for text in key_by]
+def _key_function(key_by: Sequence[str], schema: Schema) -> Callable[[Mapping[str, Any]], str]:
+    columns = [compile_scalar(resolve(Expression.parse(text), (), schema)) for text in key_by]
 
     def key(event: Mapping[str, Any]) -> str:
         return json.dumps([column(event, ()) for column in columns], default=str)

@@ -12,15 +12,24 @@ from numbers import Integral
 from typing import Any, ClassVar, Final
 
 from cep.events.frames import rows_of
+from cep.events.order import place_of
+from cep.events.values import UnfitValue, column_readers, typed_event
 from cep.expression import EvaluationError, Schema, compile_predicate, mapping_reader
 from cep.html_tables import events_table, found_table
 from cep.instants import epoch_ms
 from cep.matching.event_check import EventCheck, EventWarning
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
-from cep.nfa.errors import ConditionFailed, EventKeyError, EventTimeError, SkipTargetMissing
+from cep.nfa.errors import (
+    ConditionFailed,
+    EventKeyError,
+    EventTimeError,
+    EventValueError,
+    SkipTargetMissing,
+)
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
+from cep.row_search.matched import MatchedRows
 
 TimeField = str | Callable[[Any], Any]
 KeyBy = str | Sequence[str] | Callable[[Any], Hashable] | None
@@ -33,7 +42,8 @@ class Match:
 
     `at` is the index, from 0, of the event whose processing, or whose advance of time, brought the
     match; `None` where the final watermark did. `time_ms` is the event time at which it was found:
-    that of the event, or when the window closed. `key` is `None` without `key_by`.
+    that of the event, or when the window closed. `key` is `None` without `key_by`. `rows` are those
+    of a clause, which its measures are computed of; a pattern of steps has none.
     """
 
     is_timeout: ClassVar[bool] = False
@@ -42,6 +52,7 @@ class Match:
     at: int | None
     time_ms: int
     key: Hashable = None
+    rows: MatchedRows | None = field(default=None, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
         return events_table(self)
@@ -121,11 +132,11 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
         key_by: field, fields or function giving the key; matches never mix keys. `None` =
             one key, or PARTITION BY of a clause.
         order_by: field, fields or function that order events of equal time; by default they keep
-            their order.
+            their order. NULL, or a field that an event lacks, comes first.
         require_order: refuse events that go back in time.
         limits: how much one key may hold.
-        schema: the columns of the events and the lists of their stream, for patterns that name
-            lists.
+        schema: the columns of the events and the lists of their stream. Values of events that are
+            mappings are read as a job reads them; conditions, keys and functions see them so.
         warn: issue an `EventWarning` of what was most likely meant otherwise: a field that a
             condition reads or a key that an event does not have, seconds that are read as
             milliseconds, events that are not in order of time. Of the fields only those of events
@@ -136,6 +147,7 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
         UnreadableEvents: the events are a frame that cannot be read.
         EventTimeError: an event has no usable time, or goes back in time and must not.
         EventKeyError: the key of an event is a list or another value that cannot be one.
+        EventValueError: a value does not fit its column, or `order_by` cannot order two values.
         TypeError: the pattern is none, or the events cannot be iterated.
         LimitExceeded: a key holds more than its limits allow.
         SkipTargetMissing: throw_on_miss; its `partial_result` holds what came before.
@@ -175,6 +187,7 @@ def iter_matches(  # noqa: PLR0913 - as find_matches
     order_by: OrderBy = None,
     require_order: bool = False,
     limits: Limits | None = None,
+    schema: Schema | None = None,
     on_last_event: Callable[[int], None] = lambda _open: None,
 ) -> Iterator[Match | TimedOutMatch]:
     """Yield matches and timeouts as they come, reading events only as needed.
@@ -182,7 +195,7 @@ def iter_matches(  # noqa: PLR0913 - as find_matches
     Arguments and errors are those of `find_matches`; the events may be without end.
     `on_last_event` gets the number of open partial matches before time is advanced further.
     """
-    scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order))
+    scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order), schema)
     yield from scan.over(rows_of(events))
     on_last_event(scan.matcher.open_partial_matches())
     if final_watermark_ms is not None:
@@ -244,9 +257,8 @@ class _Scan:
             key_by = pattern.partition_by or None
         self.key_by = key_by
         self._key_of = _key_reader(key_by)
-        self._order_of: Callable[[Any], Any] | None = (
-            None if order_by is None else _key_reader(order_by)
-        )
+        self._order_of = None if order_by is None else _order_reader(order_by)
+        self._readers = None if schema is None else column_readers(schema)
         self._tests = [
             compile_predicate(node, mapping_reader, _no_aggregates)
             for node in self.matcher.tests.nodes
@@ -289,12 +301,25 @@ class _Scan:
             yield from timed
             return
         order_of = self._order_of
-        for _, ties in groupby(timed, key=lambda item: item[0]):
-            yield from sorted(ties, key=lambda item: order_of(item[2]))
+        for time_ms, ties in groupby(timed, key=lambda item: item[0]):
+            try:
+                in_order = sorted(ties, key=lambda item: order_of(item[2]))
+            except TypeError as error:
+                raise EventValueError(f"events at {time_ms} ms have no order: {error}") from None
+            yield from in_order
+
+    def _typed(self, event: Any, index: int) -> Any:
+        if self._readers is None or not isinstance(event, Mapping):
+            return event
+        try:
+            return _TypedEvent(event, typed_event(event, self._readers))
+        except UnfitValue as unfit:
+            raise EventValueError(f"event {index + 1}: {unfit.column}: {unfit}") from None
 
     def _timed(self, events: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
         latest_ms: int | None = None
-        for index, event in enumerate(events):
+        for index, given in enumerate(events):
+            event = self._typed(given, index)
             time_ms = self._time_ms(event, index)
             if latest_ms is not None and time_ms < latest_ms and self.goes_back_at is None:
                 self.goes_back_at = index + 1
@@ -354,17 +379,44 @@ def _check_key(key: Hashable, index: int) -> None:
         ) from None
 
 
+class _TypedEvent(dict[str, Any]):
+    """An event with the values of its columns, and as it was `given`."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+        super().__init__(columns)
+        self.given = given
+
+
 def _found(detection: Detection, at: int | None) -> Match | TimedOutMatch:
     key = _as_given(detection.key)
+    steps = {
+        name: [each.given if type(each) is _TypedEvent else each for each in events]
+        for name, events in detection.steps.items()
+    }
     if detection.is_timeout:
-        return TimedOutMatch(detection.steps, detection.time_ms, at, key)
-    return Match(detection.steps, at, detection.time_ms, key)
+        return TimedOutMatch(steps, detection.time_ms, at, key)
+    rows = detection.cell if isinstance(detection.cell, MatchedRows) else None
+    return Match(steps, at, detection.time_ms, key, rows)
 
 
 def _reader(field_or_function: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
-    if isinstance(field_or_function, str):
-        return mapping_reader(tuple(field_or_function.split(".")))
-    return field_or_function
+    """Return what reads a field: one of this very name, else by the path that its dots make."""
+    if not isinstance(field_or_function, str):
+        return field_or_function
+    exact, path = mapping_reader((field_or_function,)), tuple(field_or_function.split("."))
+    if len(path) == 1:
+        return exact
+    inside = mapping_reader(path)
+    return lambda event: inside(event) if (found := exact(event)) is None else found
+
+
+def _order_reader(order_by: str | Sequence[str] | Callable[[Any], Any]) -> Callable[[Any], Any]:
+    if callable(order_by):
+        return lambda event: place_of(order_by(event))
+    readers = [_reader(name) for name in ([order_by] if isinstance(order_by, str) else order_by)]
+    return lambda event: tuple(place_of(read(event)) for read in readers)
 
 
 def _key_reader(key_by: KeyBy) -> Callable[[Any], Hashable]:

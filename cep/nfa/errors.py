@@ -41,6 +41,10 @@ class EventTimeError(MatchingError, ValueError):
     """An event has no usable time, or is older than the one before it."""
 
 
+class EventValueError(MatchingError, ValueError):
+    """A value of an event does not fit its column, or events of one time cannot be ordered."""
+
+
 class EventKeyError(MatchingError, ValueError):
     """The key of an event is a value that cannot be one, such as a list."""
 

@@ -11,7 +11,6 @@ from cep.condition_code.tables import code_tables
 from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, ResidualBranches, Tables
-from cep.nfa_kernel.bucket_rows import buckets_of, places_of, rows_of
 from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import event_chains
 from cep.nfa_kernel.compacting import Compacted, compacted
@@ -21,12 +20,9 @@ from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, list_of, paylo
 from cep.nfa_kernel.event_filter import of_kinds
 from cep.nfa_kernel.json_rows import JsonColumns, has_escapes, objects_of
 from cep.nfa_kernel.key_arrays import load_keys
-from cep.nfa_kernel.key_hashes import key_hashes
-from cep.nfa_kernel.match_digests import digests_of
 from cep.nfa_kernel.match_lines import lines_of
 from cep.nfa_kernel.text_joining import join_octets, joined_sizes
 from cep.nfa_kernel.walk import walk
-from cep.nfa_kernel.word_set import add_words
 
 
 def compile_all() -> None:
@@ -67,15 +63,6 @@ def _compile_entries(keys: KeyArrays, kept: Compacted) -> None:
     windows = Windows(none[:0], none, none[:0], none[:0], none)
     for data in (empty, own):
         summaries_of(data, np.zeros((0, PART_WIDTH), np.int64), 0, windows, none[:0])
-    _compile_buckets(empty)
-
-
-def _compile_buckets(empty: Bytes) -> None:
-    none, no_spans = np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
-    key_hashes(empty, no_spans, empty)
-    read = rows_of(empty, none, none[:0])
-    places_of(empty, read.rows, read.first, empty, no_spans, none[:0])
-    buckets_of(read.rows, none, empty, empty, empty)
     _compile_texts(empty)
 
 
@@ -86,9 +73,7 @@ def _compile_texts(empty: Bytes) -> None:
     join_octets(empty, none, none[:0], 0)
     is_null, begin = np.zeros((0, 0), np.bool_), np.zeros((0, 1), np.int64)
     objects_of(JsonColumns(none, none, is_null, no_rows, np.empty(0, np.uint8), begin, empty, none))
-    digests = digests_of(empty, none, no_rows, no_rows)
-    add_words(np.empty(0, np.uint64), 0, digests.view(np.uint64))
-    lines_of(empty, none, no_rows, no_rows, digests)
+    lines_of(empty, none, no_rows, no_rows, empty)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import numpy as np
 from cep.compiling import Ints, compiled
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays
-from cep.nfa_kernel.byte_copying import Bytes, copied
+from cep.nfa_kernel.byte_copying import Bytes, copy_bytes
 from cep.nfa_kernel.compacting import Compacted
 from cep.nfa_kernel.packed_values import (
     MOST_BYTES_OF_NUMBER,
@@ -77,7 +77,7 @@ def payloads_of(  # noqa: C901 - one pass over all keys
         place = write_array(written, place + 1, event_end - first_event)
         for number in range(first_event, event_end):
             source = new if events[number, 0] else before
-            place = copied(source, events[number, 1], events[number, 2], written, place)
+            place = copy_bytes(source, events[number, 1], events[number, 2], written, place)
         place = write_array(written, place, (cell_end - first_cell) * at.CELL_WIDTH)
         for number in range(first_cell, cell_end):
             for column in range(at.CELL_WIDTH):
@@ -109,7 +109,7 @@ def list_of(data: Bytes, spans: Ints) -> Bytes:
     written = np.empty(size, np.uint8)
     place = write_array(written, 0, len(spans))
     for number in range(len(spans)):
-        place = copied(data, spans[number, 0], spans[number, 1], written, place)
+        place = copy_bytes(data, spans[number, 0], spans[number, 1], written, place)
     return written[:place]
 
 
@@ -148,7 +148,7 @@ def entries_of(
             place = write_int(written, place, piece[PIECE_SHAPE])
             parts[number, 0], parts[number, 1], parts[number, 2] = entry, piece[PIECE_SHAPE], place
             source = new if piece[PIECE_IS_NEW] else before
-            place = copied(source, piece[PIECE_BEGIN], piece[PIECE_END], written, place)
+            place = copy_bytes(source, piece[PIECE_BEGIN], piece[PIECE_END], written, place)
             parts[number, 3] = place
         first = last
     begins[entry_count] = place

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cep.compiling import Ints, compiled, in_place
-from cep.nfa_kernel.byte_copying import Bytes, copied
+from cep.nfa_kernel.byte_copying import Bytes, copy_bytes
 from cep.nfa_kernel.text_pieces import MOST_DIGITS, put, put_all, put_number, text_bytes
 
 NUMBER: Final = 0
@@ -91,7 +91,7 @@ def _write(columns: JsonColumns, rows: Bytes, borders: Ints) -> None:
                     rows[place] = _QUOTE
                     place += 1
                 first, last = columns.begin[where, row], columns.begin[where, row + 1]
-                place = copied(columns.data, first, last, rows, place)
+                place = copy_bytes(columns.data, first, last, rows, place)
                 if kind == QUOTED:
                     rows[place] = _QUOTE
                     place += 1

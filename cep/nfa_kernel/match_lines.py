@@ -12,7 +12,6 @@ import numpy as np
 
 from cep.compiling import Ints, compiled, in_place
 from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.match_digests import DIGEST_BYTES
 from cep.nfa_kernel.text_pieces import (
     NO_PIECE,
     put,
@@ -23,6 +22,7 @@ from cep.nfa_kernel.text_pieces import (
     text_bytes,
 )
 
+_DIGEST_BYTES: Final = 16
 _MS_PER_SECOND: Final = 1_000
 _SECONDS_PER_DAY: Final = 86_400
 _MONTHS_FROM_MARCH: Final = 10
@@ -53,7 +53,7 @@ def lines_of(data: Bytes, borders: Ints, pieces: Ints, times_ms: Ints, digests: 
         pieces: of each match the text up to its id, its key, its output (`NO_PIECE` if it has
             none), and its events.
         times_ms: when it begins and ends, in the years 1 to 9999.
-        digests: see `match_digests.digests_of`.
+        digests: its id as bytes, one after the other.
     """
     most = len(pieces) * _MOST_BESIDE_PIECES
     for number in range(len(pieces)):
@@ -61,7 +61,7 @@ def lines_of(data: Bytes, borders: Ints, pieces: Ints, times_ms: Ints, digests: 
     lines, place = np.empty(most, np.uint8), 0
     for number in range(len(pieces)):
         place = put(data, borders, pieces[number, 0], lines, place)
-        for byte in range(number * DIGEST_BYTES, (number + 1) * DIGEST_BYTES):
+        for byte in range(number * _DIGEST_BYTES, (number + 1) * _DIGEST_BYTES):
             lines[place] = _HEXADECIMAL[digests[byte] >> 4]
             lines[place + 1] = _HEXADECIMAL[digests[byte] & 15]
             place += 2

@@ -12,16 +12,15 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import compiled, in_place
-from cep.nfa_kernel.byte_copying import Bytes, copied
+from cep.nfa_kernel.byte_copying import Bytes
 
 MALFORMED: Final = -1
 """In the place of where a value ends: it is another sort of value, or not one at all."""
 MOST_BYTES_OF_NUMBER: Final = 9
 MOST_BYTES_OF_SIZE: Final = 5
 
-NULL: Final = 0xC0
-FALSE: Final = 0xC2
 TRUE: Final = 0xC3
+_NULL: Final = 0xC0
 _LEAST_BELOW_0: Final = 0xE0
 _FIX_MAP: Final = 0x80
 _FIX_ARRAY: Final = 0x90
@@ -69,13 +68,13 @@ def end_of(data: Bytes, place: int, most: int) -> int:  # noqa: C901, PLR0912 - 
         tag = int(data[place])
         place += 1
         size, size_of_size = 0, 0
-        if tag < _FIX_MAP or tag >= _LEAST_BELOW_0 or tag == NULL:
+        if tag < _FIX_MAP or tag >= _LEAST_BELOW_0 or tag == _NULL:
             continue
         if tag < _FIX_ARRAY:
             left += 2 * (tag - _FIX_MAP)
         elif tag < _FIX_TEXT:
             left += tag - _FIX_ARRAY
-        elif tag < NULL:
+        elif tag < _NULL:
             size = tag - _FIX_TEXT
         elif tag == _NEVER_USED:
             return MALFORMED
@@ -161,19 +160,6 @@ def read_array(data: Bytes, place: int, most: int) -> tuple[int, int]:
 
 
 @in_place
-def read_bytes(data: Bytes, place: int, most: int) -> tuple[int, int]:
-    """Return where some bytes begin and end; both `MALFORMED` if there are none."""
-    if place >= most or not _BYTES_8 <= data[place] < _OTHER_8:
-        return MALFORMED, MALFORMED
-    width = 1 << (int(data[place]) - _BYTES_8)
-    begin = place + 1 + width
-    if begin > most:
-        return MALFORMED, MALFORMED
-    end = begin + unsigned_at(data, place + 1, width)
-    return (begin, end) if end <= most else (MALFORMED, MALFORMED)
-
-
-@in_place
 def _write_unsigned(data: Bytes, place: int, value: int, size: int) -> int:
     for number in range(size):
         data[place + number] = (value >> (8 * (size - 1 - number))) & 0xFF
@@ -212,16 +198,6 @@ def write_array(data: Bytes, place: int, count: int) -> int:
     is_short = count < 1 << 16
     data[place] = _ARRAY_16 if is_short else _ARRAY_32
     return _write_unsigned(data, place + 1, count, 2 if is_short else 4)
-
-
-@in_place
-def write_bytes(data: Bytes, place: int, source: Bytes, begin: int, end: int) -> int:
-    """Write some bytes of a source; return where they end. Before them is a size."""
-    size = end - begin
-    width = 0 if size < 1 << 8 else 1 if size < 1 << 16 else 2
-    data[place] = _BYTES_8 + width
-    place = _write_unsigned(data, place + 1, size, 1 << width)
-    return copied(source, begin, end, data, place)
 
 
 @compiled

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, in_caller
-from cep.nfa_kernel.byte_copying import Bytes, copied
+from cep.nfa_kernel.byte_copying import Bytes, copy_bytes
 
 NO_PIECE: Final = -1
 MOST_DIGITS: Final = 20
@@ -37,13 +37,13 @@ def size_of(borders: Ints, pieces: Ints, number: int) -> int:
 @in_caller
 def put(data: Bytes, borders: Ints, piece: int, text: Bytes, place: int) -> int:
     """Write a piece; return where it ends."""
-    return copied(data, borders[piece], borders[piece + 1], text, place)
+    return copy_bytes(data, borders[piece], borders[piece + 1], text, place)
 
 
 @in_caller
 def put_all(source: Bytes, text: Bytes, place: int) -> int:
     """Write a text; return where it ends."""
-    return copied(source, 0, len(source), text, place)
+    return copy_bytes(source, 0, len(source), text, place)
 
 
 @in_caller

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cep.events.values import typed
+from cep.events.values import column_readers
 from cep.expression import Expression, Schema, compile_scalar, mapping_reader, resolve
 from cep.instants import instant_ms
 from cep.matching.find_matches import to_time_ms
@@ -25,35 +25,38 @@ class TimedEvent:
     columns: dict[str, Any]
 
 
-def timed_events(
-    events: Sequence[Mapping[str, Any]], schema: Schema | None, event_time_column: str
-) -> list[TimedEvent]:
-    """Return events with typed columns, by event time; those of equal time keep their order.
+def timed_events(events: Sequence[Mapping[str, Any]], rule: Rule) -> list[TimedEvent]:
+    """Return events with typed columns in the order in which a job matches them.
 
     Without a schema their values stay as they are.
 
     Raises:
-        Unfit: a value does not fit its column, or an event has no time.
+        Unfit: a value does not fit its column, an event has no time, or equal times no order.
     """
     misfits: list[Misfit] = []
     timed: list[TimedEvent] = []
-    types = {} if schema is None else dict(schema.columns)
+    readers = {} if rule.schema is None else column_readers(rule.schema)
+    time_column, place = rule.time.column, rule.time.order_reader(rule.schema)
     for position, event in enumerate(events):
         columns = dict(event)
         for name, value in event.items():
             try:
-                columns[name] = typed(value, types[name]) if name in types else value
+                columns[name] = readers[name](value) if name in readers else value
             except ValueError as error:
                 misfits.append(Misfit(("events", position, name), f"{error}."))
         try:
-            time_ms = instant_ms(to_time_ms(columns.get(event_time_column)))
+            time_ms = instant_ms(to_time_ms(columns.get(time_column)))
             timed.append(TimedEvent(position, time_ms, columns))
         except ValueError as error:
-            detail = f"The event time {event_time_column} {error}."
-            misfits.append(Misfit(("events", position, event_time_column), detail))
+            detail = f"The event time {time_column} {error}."
+            misfits.append(Misfit(("events", position, time_column), detail))
     if misfits:
         raise Unfit("list of events", misfits[:_SHOWN])
-    return sorted(timed, key=lambda event: event.time_ms)
+    try:
+        return sorted(timed, key=lambda event: (event.time_ms, place(event.columns)))
+    except TypeError as error:
+        detail = f"Events of one time have no order: {error}."
+        raise Unfit("list of events", [Misfit(("events",), detail)]) from None
 
 
 def unknown_fields(events: Sequence[Mapping[str, Any]], schema: Schema | None) -> list[str]:

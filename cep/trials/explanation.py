@@ -55,7 +55,7 @@ def explained(rule: Rule, history: KeyHistory, span: KeySpan, attempts: int) -> 
     Raises:
         Unfit: the events do not fit the stream, or cannot be matched.
     """
-    events = timed_events(history.events, rule.schema, rule.event_time_column)
+    events = timed_events(history.events, rule)
     key = json.dumps(history.key)
     try:
         traced = traced_key(rule, key, events, history.end_ms)
@@ -119,6 +119,7 @@ def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
         is_exact=history.is_exact,
         read=history.read,
         unusable=history.unusable,
+        why_unusable=history.why_unusable,
         event_count=last - first,
         fits={
             name: sum(first <= place < last for place in traced.fits.get(name, ()))
@@ -135,7 +136,7 @@ def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
         left_out=told.left_out,
         nearest_start=start,
         events={
-            place: _told_event(events[place], rule.event_time_column, columns)
+            place: _told_event(events[place], rule.time.column, columns)
             for place in sorted(_places(matches, attempts, nearest))
         },
     )

@@ -15,7 +15,8 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 
 from cep.definition.keys import key_text
-from cep.events.values import typed
+from cep.events.table import EventRows
+from cep.events.values import Reader, UnfitValue, typed_event
 from cep.expression import EvaluationError, Expression, columns_of, resolve
 from cep.instants import instant_ms, iso_text
 from cep.matching.find_matches import to_time_ms
@@ -70,16 +71,18 @@ class ReadingLimits:
 
 @dataclass(frozen=True, slots=True)
 class KeyHistory:
-    """The events of a key in their order, as they were read.
+    """The events of a key in their order, with the values of their columns.
 
-    `key` has its values as JSON has them. Time passes to `end_ms` behind the last event. `is_exact`
-    is false if what came before the first one could change what is found.
+    `key` has its values as JSON has them. `why_unusable` tells of the first event that could not be
+    read. Time passes to `end_ms` behind the last event. `is_exact` is false if what came before the
+    first one could change what is found.
     """
 
     key: list[Any]
     events: list[dict[str, Any]]
     read: int
     unusable: int
+    why_unusable: str
     end_ms: int
     is_exact: bool
 
@@ -97,16 +100,15 @@ class _Reach:
 @dataclass(frozen=True, slots=True)
 class _Placed:
     time_ms: int
-    event: Mapping[str, Any]
+    event: dict[str, Any]
     key: list[Any]
 
 
 def key_history(
     rule: Rule,
-    files: Iterable[Iterable[Mapping[str, Any]]],
+    files: Iterable[EventRows],
     span: KeySpan,
     limits: ReadingLimits = ReadingLimits(),
-    order_by: Sequence[str] = (),
 ) -> KeyHistory:
     """Return the events of a key that bear on a span.
 
@@ -115,7 +117,6 @@ def key_history(
         files: events of all keys, in any order.
         span: what is asked about.
         limits: how many events may be read and looked at.
-        order_by: columns that order events of the same millisecond, then the order of reading does.
 
     Raises:
         BadQuestion: the key is not one of the rule.
@@ -124,9 +125,8 @@ def key_history(
     reach = _reach(rule, span)
     reading = _Reading(rule, span, reach, limits)
     for events in files:
-        for event in events:
-            reading.take(event)
-    placed = sorted(reading.found, key=lambda each: _order(each, order_by))
+        reading.take(events)
+    placed = _in_order(reading.found, rule)
     keys = {tuple(map(repr, each.key)) for each in placed}
     if len(keys) > 1:
         raise BadQuestion(
@@ -139,9 +139,10 @@ def key_history(
     end_ms = span.until_ms + (reach.window_ms or 0)
     return KeyHistory(
         key=placed[0].key if placed else reading.wanted_values,
-        events=[dict(each.event) for each in placed[begin:end]],
+        events=[each.event for each in placed[begin:end]],
         read=reading.read,
         unusable=reading.unusable,
+        why_unusable=reading.why_unusable,
         end_ms=end_ms if reading.newest_ms is None else min(end_ms, reading.newest_ms),
         is_exact=is_exact,
     )
@@ -154,36 +155,54 @@ class _Reading:
         self._is_wanted, self.wanted_values = _key_test(span.key, rule.content.key_by or ())
         self._reach = reach
         self._limits = limits
-        self._time = _time_reader(rule)
-        self._key = _key_reader(rule)
+        self._time_column = rule.time.column
+        self._key = key_values(rule)
+        self._key_columns = _key_columns(rule)
         self._key_text = span.key
         self.found: list[_Placed] = []
         self.read = self.unusable = 0
+        self.why_unusable = ""
         self.newest_ms: int | None = None
 
-    def take(self, event: Mapping[str, Any]) -> None:
-        """Take the next event.
+    def take(self, events: EventRows) -> None:
+        """Take the events of the next file.
 
         Raises:
             BeyondReading: there are more than the limits say.
         """
+        for event in events.rows:
+            self._take(event, events.readers)
+
+    def _take(self, event: dict[str, Any], readers: Mapping[str, Reader]) -> None:
         begin_ms, end_ms = self._reach.begin_ms, self._reach.end_ms
         try:
-            time_ms = self._time(event)
+            time_ms = self._time_ms(event, readers)
             self.newest_ms = time_ms if self.newest_ms is None else max(self.newest_ms, time_ms)
             if begin_ms is not None and time_ms < begin_ms:
                 return
             if end_ms is not None and time_ms >= end_ms:
                 return
             self._count()
-            key = self._key(event)
-        except (ValueError, EvaluationError):
+            # Of most events no more is looked at than their key.
+            key = self._key(TimedEvent(0, 0, typed_event(_only(event, self._key_columns), readers)))
+            if not self._is_wanted(key):
+                return
+            columns = typed_event(event, readers)
+        except (ValueError, EvaluationError) as error:
             self.unusable += 1
+            self.why_unusable = self.why_unusable or _reason(error)
             return
-        if self._is_wanted(key):
-            self.found.append(_Placed(time_ms, event, key))
-            if len(self.found) > max(_MOST_HELD, self._limits.of_key):
-                raise _too_many_of_key(self._key_text, max(_MOST_HELD, self._limits.of_key))
+        self.found.append(_Placed(time_ms, columns, key))
+        if len(self.found) > max(_MOST_HELD, self._limits.of_key):
+            raise _too_many_of_key(self._key_text, max(_MOST_HELD, self._limits.of_key))
+
+    def _time_ms(self, event: dict[str, Any], readers: Mapping[str, Reader]) -> int:
+        column = self._time_column
+        value, reader = event.get(column), readers.get(column)
+        try:
+            return instant_ms(to_time_ms(value if reader is None else reader(value)))
+        except ValueError as error:
+            raise UnfitValue(column, f"{error}") from None
 
     def _count(self) -> None:
         self.read += 1
@@ -239,9 +258,12 @@ def _last_pause(times_ms: Sequence[int], latest: int, reach: _Reach) -> tuple[in
     return 0, times_ms[0] - reach.begin_ms >= reach.window_ms
 
 
-def _order(placed: _Placed, order_by: Sequence[str]) -> tuple[Any, ...]:
-    values = (placed.event.get(name) for name in order_by)
-    return placed.time_ms, *((value is not None, value) for value in values)
+def _in_order(found: Iterable[_Placed], rule: Rule) -> list[_Placed]:
+    place = rule.time.order_reader(rule.schema)
+    try:
+        return sorted(found, key=lambda each: (each.time_ms, place(each.event)))
+    except TypeError as error:
+        raise BadQuestion(f"events of one time have no order: {error}") from None
 
 
 def _key_test(
@@ -263,36 +285,21 @@ def _key_test(
     return (lambda key: [key_text([value]) for value in key] == texts), wanted
 
 
-def _time_reader(rule: Rule) -> Callable[[Mapping[str, Any]], int]:
-    column = rule.event_time_column
-    types = {} if rule.schema is None else dict(rule.schema.columns)
-    data_type = types.get(column)
-
-    def time_ms(event: Mapping[str, Any]) -> int:
-        value = event.get(column)
-        if data_type is not None:
-            value = typed(value, data_type)
-        return instant_ms(to_time_ms(value))
-
-    return time_ms
-
-
-def _key_reader(rule: Rule) -> Callable[[Mapping[str, Any]], list[Any]]:
-    types = {} if rule.schema is None else dict(rule.schema.columns)
-    key_of = key_values(rule)
+def _key_columns(rule: Rule) -> tuple[str, ...]:
     names = {
         name
         for text in rule.content.key_by or ()
         for name in columns_of(resolve(Expression.parse(text), (), rule.schema))
     }
+    return tuple(names)
 
-    def key(event: Mapping[str, Any]) -> list[Any]:
-        columns = {name: event[name] for name in names if name in event}
-        for name in names & columns.keys() & types.keys():
-            columns[name] = typed(columns[name], types[name])
-        return key_of(TimedEvent(0, 0, columns))
 
-    return key
+def _only(event: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: event[name] for name in names if name in event}
+
+
+def _reason(error: Exception) -> str:
+    return f"{error.column}: {error}" if isinstance(error, UnfitValue) else f"{error}"
 
 
 def _too_many_of_key(key: str, most: int) -> BeyondReading:

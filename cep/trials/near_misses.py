@@ -69,7 +69,7 @@ def why_no_match(rule: Rule, events: Sequence[Mapping[str, Any]], wanted: Wanted
     Raises:
         Unfit: the events do not fit the stream, cannot be matched, or none has the key.
     """
-    timed = timed_events(events, rule.schema, rule.event_time_column)
+    timed = timed_events(events, rule)
     try:
         return _report(rule, timed, wanted)
     except (MatchingError, EvaluationError) as error:

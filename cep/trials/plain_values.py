@@ -7,6 +7,19 @@ from decimal import Decimal
 from typing import Any
 
 
+def exact(value: Any) -> Any:
+    """Return a value in JSON types that a column of its type reads as the same, digit by digit."""
+    match value:
+        case Decimal():
+            return str(value)
+        case Mapping():
+            return {name: exact(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [exact(inner) for inner in value]
+        case _:
+            return plain(value)
+
+
 def plain(value: Any) -> Any:
     """Return a value in JSON types."""
     match value:

@@ -156,7 +156,8 @@ class SpanReport(BaseModel):
         "partial matches and matches that began there might have changed what was found."
     )
     read: int = Field(description="How many events were read, of all keys.")
-    unusable: int = Field(description="How many of them had no time, or no such key.")
+    unusable: int = Field(description="How many could not be read, or had no time or key.")
+    why_unusable: str = Field(default="", description="Why the first of these could not be.")
     event_count: int = Field(description="How many events of the key are in the span.")
     fits: dict[str, int] = Field(
         description="By step how many of these meet the part of its condition on the event alone."

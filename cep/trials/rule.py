@@ -7,6 +7,7 @@ from typing import Any
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.definition.keys import written_key
+from cep.events.order import EventTime
 from cep.expression import Schema
 from cep.pattern import Pattern
 from cep.trials.lists import WrittenList, read_lists
@@ -17,19 +18,20 @@ class WrittenRule:
     """A rule that has been checked, as data: plain values that JSON can hold.
 
     `definition` has the keys `pattern`, `key_by` and `select` of a document; `schema` is the DDL of
-    its stream, `None` if its columns are not known; `lists` are those of the stream that it names.
+    its stream, `None` if its columns are not known; `time` orders its events; `lists` are those of
+    the stream that it names.
     """
 
     definition: dict[str, Any]
     schema: str | None
-    event_time_column: str
+    time: EventTime
     lists: tuple[WrittenList, ...] = ()
 
     @classmethod
     def of_json(cls, written: Mapping[str, Any]) -> "WrittenRule":
         """Return the rule in what JSON has made of one."""
         lists = tuple(WrittenList(**each) for each in written.get("lists", ()))
-        return cls(**{**written, "lists": lists})
+        return cls(**{**written, "time": EventTime.of_json(written["time"]), "lists": lists})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Rule:
     content: ProcessorContent
     pattern: Pattern
     schema: Schema | None
-    event_time_column: str
+    time: EventTime
 
 
 def read_rule(written: WrittenRule) -> Rule:
@@ -58,4 +60,4 @@ def read_rule(written: WrittenRule) -> Rule:
     content = checked.content.model_copy(update={"key_by": key_by})
     # Without columns there is no schema to bring the lists with.
     pattern = checked.pattern.with_lists(lists) if schema is None else checked.pattern
-    return Rule(content, pattern, schema, written.event_time_column)
+    return Rule(content, pattern, schema, written.time)

@@ -35,6 +35,9 @@ def span_lines(name: str, report: SpanReport) -> Iterator[Line]:
     """
     count = counted(report.match_count, "match", "matches") if report.match_count else "no match"
     key = f"key {key_text(report.key)}" if report.key else "all events together"
+    if report.unusable:
+        why = f": {report.why_unusable}" if report.why_unusable else ""
+        yield f"{counted(report.unusable, 'event')} could not be read{why}", "red"
     yield f"{name}, {key}: {count}", "bold"
     span = f"{iso_text(report.since)} to {iso_text(report.until)}"
     yield f"  {counted(report.event_count, 'event')} of it from {span}", ""
@@ -51,8 +54,6 @@ def span_lines(name: str, report: SpanReport) -> Iterator[Line]:
 
 def _reading_lines(report: SpanReport) -> Iterator[Line]:
     read = f"{counted(report.read, 'event')} read"
-    if report.unusable:
-        read += f", {report.unusable:,} of them without a usable time or key"
     if report.begun_at is not None and report.begun_at < report.since:
         read += f"; those of the key count from {iso_text(report.begun_at)} on"
     yield f"  {read}", ""

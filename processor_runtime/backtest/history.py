@@ -15,8 +15,8 @@ from cep.expression import Kind, Schema
 from cep.matching.event_check import SECONDS
 from contract.problem_text import first_line
 from contract.snapshot import StreamDefinition
+from processor_runtime.output.unusable_events import FUTURE, LATEST_MS, MALFORMED
 from processor_runtime.rows.event_block import TIME
-from processor_runtime.stages.unusable_events import FUTURE, LATEST_MS, MALFORMED
 
 
 @dataclass(frozen=True, slots=True)

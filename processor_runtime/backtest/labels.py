@@ -8,13 +8,15 @@ them: ids differ between versions of a rule, so that a match of another version 
 rule, key, start and end.
 """
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from cep.events.table import UnreadableEvents, event_rows
+from cep.expression import Schema
+from cep.expression.types import STRING
 from cep.instants import instant_ms
 from processor_runtime.backtest.findings import FoundMatch, text_of_key
 
@@ -27,8 +29,12 @@ TRUE: Final = frozenset(
 _FALSE: Final = frozenset({"false", "0", "no", "n", "f", "negative", "false_positive"})
 
 
+_NAMES: Final = ("match_id", "rule", "key", "start", "end", "kind", "label")
+_COLUMNS: Final = Schema(tuple((name, STRING) for name in _NAMES))
+
+
 class UnreadableLabels(Exception):
-    """The file of labels is not as it should be; says in which line."""
+    """The file of labels is not as it should be; says in which label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +98,17 @@ def read_labels(path: Path) -> Labels:
     """
     labels = Labels()
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            names = set(reader.fieldnames or ())
-            if "label" not in names or not names & {"match_id", "key"}:
-                raise UnreadableLabels(
-                    f"{path}: line 1: the columns are {', '.join(sorted(names)) or 'none'}; "
-                    "it takes match_id or key, and label"
-                )
-            for row in reader:
-                _read(row, labels, f"{path}: line {reader.line_num}")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = list(event_rows(path.read_bytes(), "labels.csv", _COLUMNS).rows)
+    except (OSError, UnreadableEvents) as error:
         raise UnreadableLabels(f"{path}: cannot be read: {error}") from error
+    names = set(rows[0]) if rows else set()
+    if rows and ("label" not in names or not names & {"match_id", "key"}):
+        raise UnreadableLabels(
+            f"{path}: line 1: the columns are {', '.join(sorted(names))}; "
+            "it takes match_id or key, and label"
+        )
+    for number, row in enumerate(rows, start=1):
+        _read(row, labels, f"{path}: label {number}")
     return labels
 
 

@@ -13,20 +13,20 @@ from typing import Final
 
 import polars as pl
 
-from processor_runtime.rows.event_block import TIME
-from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rules.rule_set import RuleSet
-from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
-from processor_runtime.stages.alerting import (
+from processor_runtime.alerting.alert_decisions import (
     AlertRules,
     AlertState,
     BatchEnd,
     ListedRows,
     alerted,
 )
-from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
+from processor_runtime.rows.event_block import TIME
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.shard_status import EventCounts, ShardStatus
+from processor_runtime.rules.rule_set import RuleSet
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.memory import StateInMemory
 
 _WANTED: Final = frozenset({"match", "error"})

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cep.definition.rule_files import FileDocument
+from cep.events.order import EventTime
+from cep.expression import Schema
 from contract.snapshot import Snapshot, StreamDefinition
 from discoverers.assembly import assemble
 from discoverers.found import DocumentRefused, FoundProcessors, FoundVersion, found_version
@@ -117,6 +119,10 @@ def ready(
     Raises:
         NothingToRun: that is so for all of them.
     """
+    time = EventTime(stream.event_time_column, tuple(stream.order_by))
+    # As in a job: of equal milliseconds the finer part of the event time decides first.
+    order_by = list(time.order(Schema.from_ddl(stream.ddl)))
+    stream = stream.model_copy(update={"order_by": order_by})
     found = FoundProcessors(stream=stream, versions=tuple(versions), lists=lists.lists)
     reading = assemble(found, None)
     snapshot: Snapshot = reading.snapshot

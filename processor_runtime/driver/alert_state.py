@@ -15,11 +15,11 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic_core import from_json, to_json
 
 from cep.nfa.codec import pack, unpack
+from processor_runtime.alerting.alert_decisions import AlertRules, AlertState
+from processor_runtime.alerting.budgets import Spent, Window
+from processor_runtime.alerting.groups import Group
 from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.pinning import RECORDS_KEPT
-from processor_runtime.stages.alerting import AlertRules, AlertState
-from processor_runtime.stages.budgets import Spent, Window
-from processor_runtime.stages.groups import Group
 
 Kept = TypeVar("Kept")
 

@@ -12,12 +12,11 @@ from contract.reports import FailedAt, RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.driver.pinning import Pin
+from processor_runtime.rows.shard_status import EventCounts, RuleCounts, ShardStatus
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.stages.asked_keys import merge_answers
-from processor_runtime.stages.key_stage import EventCounts
-from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
 VersionOf = tuple[str, int]
 """A processor and the number of its version."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cep.nfa.step_counts import StepCounts
 from contract.asked_keys import KeyAnswer
-from contract.reports import FailedAt, RunningState, TimeMode
+from contract.reports import FailedAt, OutputReport, RunningState, TimeMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +94,4 @@ class JobStatus:
     state_bytes: int = 0
     versions: tuple[VersionStatus, ...] = ()
     answers: tuple[KeyAnswer, ...] = ()
+    failing_outputs: tuple[OutputReport, ...] = ()

@@ -28,6 +28,7 @@ from processor_runtime.driver.list_files import (
 )
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.silence import Silence
+from processor_runtime.rows.shard_status import ShardStatus
 from processor_runtime.rules.code_trial import FindUnfit, unfit_here
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
@@ -41,7 +42,6 @@ from processor_runtime.schedule.timeline import (
     without_versions,
 )
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
-from processor_runtime.stages.shard_status import ShardStatus
 
 _log = logging.getLogger("percept.job")
 RECORDS_KEPT: Final = 200

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from cep.events.order import EventTime
 from cep.expression import ExpressionError, Schema
 from cep.pattern import Problem
 from cep.pattern.problems import did_you_mean
@@ -14,7 +15,6 @@ from processor_runtime.job_file.outputs import (
     ParquetOutput,
     ServiceOutput,
 )
-from processor_runtime.rows.event_order import order_of_equal_times
 
 MALFORMED_COLUMN: Final = "_malformed"
 
@@ -63,7 +63,7 @@ def stream_of_job(job: JobFile, stream: StreamDefinition) -> StreamDefinition:
     return stream.model_copy(
         update={
             "allowed_delay_ms": delay_ms,
-            "order_by": order_of_equal_times(schema, stream.event_time_column, order_by),
+            "order_by": list(EventTime(stream.event_time_column, tuple(order_by)).order(schema)),
         }
     )
 

@@ -11,6 +11,7 @@ from cep.nfa.step_counts import StepCounts
 from contract.report_parts import ReportPart
 from contract.report_values import event_time_or_none
 from contract.reports import (
+    OUTPUTS_PER_HEARTBEAT,
     PROBLEMS_PER_HEARTBEAT,
     STEPS_PER_VERSION,
     Counters,
@@ -52,6 +53,7 @@ def heartbeat(
         partial_matches=_bounded(status.partial_matches),
         state_bytes=_bounded(status.state_bytes),
         discovery=DiscoveryReport() if discovery is None else _discovery(discovery),
+        failing_outputs=list(status.failing_outputs[:OUTPUTS_PER_HEARTBEAT]),
         versions=part.versions,
         replaces_all=part.replaces_all,
         held_versions=part.held_versions,

@@ -12,7 +12,7 @@ docs/jobs.md explains what is reported and how often.
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from math import inf
@@ -25,7 +25,13 @@ from pydantic import BaseModel
 from contract.asked_keys import AskedKey, KeyAnswers, KeyAnswersReceipt
 from contract.problem_text import first_line
 from contract.report_parts import VersionReport
-from contract.reports import HeartbeatAnswer, JobRegistration, JobStop, RegisteredJob
+from contract.reports import (
+    HeartbeatAnswer,
+    JobRegistration,
+    JobStop,
+    OutputReport,
+    RegisteredJob,
+)
 from discoverers.background_thread import BackgroundThread, FailuresInARow
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
 from discoverers.health import DiscovererHealth
@@ -82,6 +88,7 @@ class JobReporter(BackgroundThread):
         service: where to report to.
         job: who reports.
         discovery: gives the status of the source of processors, for each heartbeat.
+        failing_outputs: gives the outputs that cannot be written, likewise.
         on_superseded: called once, from the reporting thread, when another instance of the job has
             taken over and this one should stop; receives the reason.
         clock: the wall clock and waiting.
@@ -95,6 +102,7 @@ class JobReporter(BackgroundThread):
         on_superseded: Callable[[str], None],
         *,
         discovery: Callable[[], DiscovererHealth] = DiscovererHealth,
+        failing_outputs: Callable[[], Sequence[OutputReport]] = tuple,
         clock: Clock = SYSTEM_CLOCK,
         backoff: Backoff | None = None,
     ) -> None:
@@ -103,6 +111,7 @@ class JobReporter(BackgroundThread):
         self._job = job
         self._on_superseded = on_superseded
         self._discovery = discovery
+        self._failing_outputs = failing_outputs
         self._clock = clock
         self._failures = FailuresInARow(
             _log, "the rule service takes no reports", backoff or Backoff()
@@ -123,7 +132,7 @@ class JobReporter(BackgroundThread):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # A job that fails does not report a stop: the missing heartbeats raise the alarm.
+        # A job that fails reports its last status and no stop: that it is silent raises the alarm.
         self._announces_stop = not isinstance(error, Exception)
         self.close()
 
@@ -170,7 +179,7 @@ class JobReporter(BackgroundThread):
                 self._failures.succeeded()
                 self._clock.wait(self._wake, pause_seconds)
                 self._wake.clear()
-        self._announce_stop()
+        self._report_end()
 
     def _report(self) -> float:
         """Send a report; return how many seconds to wait before the next one."""
@@ -204,12 +213,22 @@ class JobReporter(BackgroundThread):
         """Return whether the service now knows the state of every version."""
         part = self._versions.next_part(running_version(each) for each in status.versions)
         self._sequence += 1
-        now = replace(status, batch_running_ms=self._batch_running_ms())
+        now = replace(
+            status,
+            batch_running_ms=self._batch_running_ms(),
+            failing_outputs=tuple(self._failing_outputs()),
+        )
         answer = self._ask(
             "POST",
             f"/v1/jobs/{registered.id}/heartbeats",
             HeartbeatAnswer,
-            heartbeat(now, part, self._job.instance_id, self._sequence, self._discovery()),
+            heartbeat(
+                now,
+                part,
+                self._job.instance_id,
+                self._sequence,
+                self._discovery(),
+            ),
         )
         self._versions.told(part, answer)
         self._asked = tuple(answer.asked_keys)
@@ -270,21 +289,22 @@ class JobReporter(BackgroundThread):
             self._versions = VersionReport(self._registered.versions_per_heartbeat)
         return wait_seconds
 
-    def _announce_stop(self) -> None:
+    def _report_end(self) -> None:
         """Report the last status and the stop, each once; a service that is down is not awaited."""
-        if not self._announces_stop or self._registered is None:
+        if self._registered is None:
             return
         try:
             if self._status is not None:
                 self._send_heartbeat(self._registered, self._status)
-            self._service.ask(
-                "POST",
-                f"/v1/jobs/{self._registered.id}/stop",
-                dict[str, Any],
-                JobStop(instance_id=self._job.instance_id, reason="stopped"),
-            )
+            if self._announces_stop:
+                self._service.ask(
+                    "POST",
+                    f"/v1/jobs/{self._registered.id}/stop",
+                    dict[str, Any],
+                    JobStop(instance_id=self._job.instance_id, reason="stopped"),
+                )
         except Exception as error:  # noqa: BLE001 - the job has stopped, whoever knows of it
             _log.warning(
-                "the stop of the job could not be reported to the rule service: %s",
+                "the end of the job could not be reported to the rule service: %s",
                 first_line(error),
             )

@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.sql.window import Window as Partition
 
+from processor_runtime.alerting.budgets import Candidate, Cutoff, Overrun
+from processor_runtime.alerting.groups import COLUMNS, GroupingResult
+from processor_runtime.alerting.match_tags import REST, SEPARATOR, WINDOW_DIGITS
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
-from processor_runtime.stages.budgets import Candidate, Cutoff, Overrun
-from processor_runtime.stages.groups import COLUMNS, GroupingResult
-from processor_runtime.stages.match_tags import REST, SEPARATOR, WINDOW_DIGITS
 
 _OF: Final = "rule STRING, of_version INT, from_ms BIGINT, until_ms BIGINT"
 _MOST_SENT_TO_ALL: Final = 100_000
@@ -23,7 +23,7 @@ _SLICE_ERROR: Final = 0.01
 
 
 class BatchFrame:
-    """The rows of a batch as a frame; see `stages.alerting.BatchRows`.
+    """The rows of a batch as a frame; see `alerting.alert_decisions.BatchRows`.
 
     Args:
         frame: the rows, evaluated and persisted.

@@ -183,6 +183,7 @@ class StreamingJob:
             service=service,
         )
         discovery = stack.enter_context(self._discovery(last_snapshot(files)))
+        outputs = stack.enter_context(create_sinks(job_file.outputs, surroundings))
         return _Parts(
             files=files,
             shipped=ShippedFiles(self.spark, directory),
@@ -195,12 +196,12 @@ class StreamingJob:
                 row_limits(job_file.limits, RowLimits()),
             ),
             discovery=discovery,
-            outputs=stack.enter_context(create_sinks(job_file.outputs, surroundings)),
+            outputs=outputs,
             progress=JobProgress(identity.shards, job_file.time_mode),
             search=CulpritSearch(),
             reporter=None
             if service is None
-            else stack.enter_context(self._reporter(service, discovery)),
+            else stack.enter_context(self._reporter(service, discovery, outputs)),
         )
 
     def _discovery(self, initial: Snapshot | None) -> BackgroundDiscovery:
@@ -211,7 +212,9 @@ class StreamingJob:
             create_discoverer(self.job_file.discoverer, surroundings), initial
         )
 
-    def _reporter(self, service: RuleService, discovery: BackgroundDiscovery) -> JobReporter:
+    def _reporter(
+        self, service: RuleService, discovery: BackgroundDiscovery, outputs: JobOutputs
+    ) -> JobReporter:
         job = ReportingJob(
             self.job_file.stream,
             self.job_file.name,
@@ -225,7 +228,13 @@ class StreamingJob:
                 "master": str(self.spark.sparkContext.master),
             },
         )
-        return JobReporter(service, job, self._give_way, discovery=lambda: discovery.health)
+        return JobReporter(
+            service,
+            job,
+            self._give_way,
+            discovery=lambda: discovery.health,
+            failing_outputs=lambda: outputs.failing,
+        )
 
     def _give_way(self, reason: str) -> None:
         _log.warning("the job ends: %s", reason)

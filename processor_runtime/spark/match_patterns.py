@@ -13,12 +13,13 @@ import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
+from cep.events.order import EventTime
 from cep.expression import Schema
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
-from processor_runtime.rows.event_order import order_of_equal_times
+from processor_runtime.output.unusable_events import MALFORMED
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import END_MS
 from processor_runtime.spark.fixed_rules import FixedRules
@@ -34,7 +35,6 @@ from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, rows_as
 from processor_runtime.spark.session import use_this_python
 from processor_runtime.stages.key_stage import KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.stages.unusable_events import MALFORMED
 from processor_runtime.state.memory import StateInMemory
 
 _FOUND: Final = ("pattern", "key", "match_id", "start_ms", "end_ms", "output", "events")
@@ -94,7 +94,7 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
                 f"the frame has no column '{column}'. {did_you_mean(column, frame.columns)}"
             )
     ddl = frame_ddl(frame)
-    order = order_of_equal_times(Schema.from_ddl(ddl), event_time, order_by)
+    order = list(EventTime(event_time, order_by).order(Schema.from_ddl(ddl)))
     named = {"pattern": patterns} if isinstance(patterns, Pattern) else dict(patterns)
     rules = FixedRules(
         named,

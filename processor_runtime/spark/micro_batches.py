@@ -20,6 +20,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 
 from contract.asked_keys import AskedKey
 from contract.snapshot import Snapshot
+from processor_runtime.alerting.alert_decisions import AlertRules, AlertState, BatchEnd
+from processor_runtime.alerting.alert_decisions import alerted as decide
+from processor_runtime.alerting.budgets import throttled_until
+from processor_runtime.alerting.groups import MOST_GROUPS
+from processor_runtime.alerting.suppression import MOST_VALUES
 from processor_runtime.driver.alert_state import AlertStates
 from processor_runtime.driver.batch_times import BatchTimes
 from processor_runtime.driver.checked_files import Files
@@ -28,9 +33,10 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import planned_batch
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
-from processor_runtime.rows.line_files import BatchLines
+from processor_runtime.output.line_files import BatchLines
+from processor_runtime.output.row_columns import LINES
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_columns import LINES
+from processor_runtime.rows.shard_status import ShardStatus, read_status
 from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.spark.batch_frame import BatchFrame
@@ -41,13 +47,7 @@ from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sources import not_plain, unread_file
 from processor_runtime.spark.sources.backlog import unread_events
 from processor_runtime.spark.worker_deaths import BatchUndone, death_in
-from processor_runtime.stages.alerting import AlertRules, AlertState, BatchEnd
-from processor_runtime.stages.alerting import alerted as decide
-from processor_runtime.stages.budgets import throttled_until
-from processor_runtime.stages.groups import MOST_GROUPS
 from processor_runtime.stages.rule_errors import RuleFailed
-from processor_runtime.stages.shard_status import ShardStatus, read_status
-from processor_runtime.stages.suppression import MOST_VALUES
 from processor_runtime.watch.worker_limits import WorkerLimits
 
 _log = logging.getLogger("percept.job")

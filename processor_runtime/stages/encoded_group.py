@@ -1,94 +1,71 @@
 """A whole batch of a selector group in compiled code, its keys going from bytes to bytes.
 
-    events of one phase · KeyColumns ──match_encoded──► EncodedMatch, or None: restore the keys
+    events of one phase · BatchKeys ──match_encoded──► EncodedBatch, or None: restore the keys
 
 That is how nearly every batch goes. Keys are restored, and go through objects, where a phase
 begins or ends in the batch, a test or a key cannot be evaluated, a rule has a condition in Python,
 or rules were numbered otherwise when a key was written.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from cep.matching.event_columns import EventColumns
-from cep.matching.key_state import EncodedKey
 from cep.matching.shapes import EventKind
 from processor_runtime.rows.key_hashing import key_values
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.group_keys import GroupKeys
 from processor_runtime.stages.relevant_events import RelevantEvents
+from processor_runtime.state.bucket_index import NEVER
+from processor_runtime.state.key_buckets import BatchKeys, HeldEntries
 
 if TYPE_CHECKING:
     from cep.matching.encoded_keys import EncodedKeys
     from cep.matching.encoded_shapes import EncodedBatch
-    from processor_runtime.state.key_columns import KeyColumns
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedMatch:
-    """A batch that compiled code has matched, and its keys."""
+def held_after(batch: "EncodedBatch") -> HeldEntries:
+    """Return what keys hold after a batch."""
+    from cep.nfa_kernel.entry_summaries import NO_DEADLINE  # noqa: PLC0415 - numba is an extra
 
-    batch: "EncodedBatch"
-    columns: "KeyColumns"
-
-    def save(self, kept: GroupKeys) -> None:
-        """Write what keys hold after the batch."""
-        from processor_runtime.state.key_columns import KeptEntries  # noqa: PLC0415 - numba is an extra
-
-        now = self.batch.updated_keys
-        data = np.frombuffer(now.entry_bytes, np.uint8)
-        summaries = now.summaries
-        entries = KeptEntries(data, now.begins, summaries.deadlines_ms, summaries.hold_back)
-        kept.save_columns(self.columns, entries)
-
-    def encoded(self) -> Iterator[tuple[bytes, EncodedKey | None]]:
-        """Yield each key as bytes, and its state; `None` if it holds nothing."""
-        for number, (_, state) in enumerate(self.batch.updated_keys.encoded()):
-            yield self.columns.key(number), state
+    now, summaries = batch.updated_keys, batch.updated_keys.summaries
+    deadlines_ms = np.where(summaries.deadlines_ms < NO_DEADLINE, summaries.deadlines_ms, NEVER)
+    hold_back = summaries.hold_back != 0
+    return HeldEntries(now.entry_bytes, now.begins, deadlines_ms, hold_back)
 
 
 def match_encoded(
     group: SelectorGroup,
     kept: GroupKeys,
+    keys: BatchKeys,
     parts: Sequence[RelevantEvents],
     span_ms: tuple[int, int],
-) -> EncodedMatch | None:
+) -> "EncodedBatch | None":
     """Match a batch; `None` if it cannot be done so, with nothing changed.
 
     Args:
         group: the rules.
-        kept: the keys of the group.
+        kept: the layouts of keys.
+        keys: the keys of the batch, those of the events first.
         parts: its events, one part at most.
         span_ms: from the time of the batch before to that of this one.
 
-    Raises:
-        LookupError: the state has lost something.
-        StateEncodingError: it is corrupt.
     """
     first, last = map(group.phases.at, span_ms)
     if first != last or any(part.phase != first or part.failing for part in parts):
         return None
     until_ms = span_ms[1]
-    size = sum(len(part.events) for part in parts) + kept.buckets.keys_near_due(until_ms)
+    size = sum(len(part.events) for part in parts) + len(keys)
     encoded = group.compiled.batch_matcher.encoded(size)
     if encoded is None:
         return None
-    # Only here, as numba is an extra, and takes half a second to import.
-    from processor_runtime.state.key_columns import packed_keys  # noqa: PLC0415
-
     events = _events(group, parts)
-    columns = kept.take_columns(packed_keys(events.keys), until_ms)
-    if columns is None:
-        return None
-    held = _held(kept, _Keys(events.keys, columns), columns)
+    held = _held(kept, _Keys(events.keys, keys), keys)
     if held is None:
         return None
-    is_due = columns.due(until_ms)
-    batch = encoded.process(events, held, is_due, span_ms, group.going_on(first))
-    return None if batch is None else EncodedMatch(batch, columns)
+    return encoded.process(events, held, keys.due(until_ms), span_ms, group.going_on(first))
 
 
 def _events(group: SelectorGroup, parts: Sequence[RelevantEvents]) -> EventColumns[EventKind]:
@@ -98,11 +75,12 @@ def _events(group: SelectorGroup, parts: Sequence[RelevantEvents]) -> EventColum
     return EventColumns(group.compiled.no_events, none, (), none, [], np.zeros(1, np.int64), none)
 
 
-def _held(kept: GroupKeys, keys: "_Keys", columns: "KeyColumns") -> "EncodedKeys | None":
+def _held(kept: GroupKeys, names: "_Keys", keys: BatchKeys) -> "EncodedKeys | None":
     """Return what is kept of keys; `None` if they have to be restored."""
-    from cep.matching.encoded_keys import encoded_keys  # noqa: PLC0415 - as above
+    # Only here, as numba is an extra, and takes half a second to import.
+    from cep.matching.encoded_keys import encoded_keys  # noqa: PLC0415
 
-    spans, layouts = columns.entries()
+    spans, layouts = keys.entries()
     has_bytes = spans[:, 1] > spans[:, 0]
     numbers, of_entries = np.unique(layouts[has_bytes], return_inverse=True)
     numberings = [kept.restorer(number).numbering for number in numbers.tolist()]
@@ -110,16 +88,16 @@ def _held(kept: GroupKeys, keys: "_Keys", columns: "KeyColumns") -> "EncodedKeys
     if len(known) < len(numberings):
         return None
     layouts[has_bytes] = of_entries
-    return encoded_keys(keys, columns.joined, spans, layouts, known)
+    return encoded_keys(names, keys.data, spans, layouts, known)
 
 
 class _Keys(Sequence[Hashable]):
     """The keys of a batch: of those that no event has few are ever looked at."""
 
-    def __init__(self, of_events: Sequence[tuple[Any, ...]], columns: "KeyColumns") -> None:
+    def __init__(self, of_events: Sequence[tuple[Any, ...]], batch: BatchKeys) -> None:
         self._of_events = of_events
-        self._columns = columns
-        self._count = len(columns)
+        self._batch = batch
+        self._count = len(batch)
 
     def __len__(self) -> int:
         return self._count
@@ -138,4 +116,4 @@ class _Keys(Sequence[Hashable]):
         except IndexError:
             if index >= self._count:
                 raise
-        return key_values(self._columns.key(index))
+        return key_values(self._batch.key(index))

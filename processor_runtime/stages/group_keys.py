@@ -1,27 +1,33 @@
 """The keys of one selector group and shard in a batch: which it takes, and how they are written.
 
-    keys with events, windows due ──GroupKeys.take──► entries ──restored, or as bytes──► matcher
-    keys after the batch ──keep──► entries under the newest layout ──► KeyBuckets
+    keys with events, windows due ──take──► BatchKeys ──restored, or as bytes──► matcher
+    keys after the batch ──save──► entries under the newest layout ──► state
 
 A layout says which rules the bits in entries stand for; it is kept in the state for as long as an
 entry was written under it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from cep.matching.key_state import EncodedKey, KeyRestorer, layout
 from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.event_block import translation
 from processor_runtime.rules.compiled_group import CompiledGroup
+from processor_runtime.state.bucket_index import NEVER
 from processor_runtime.state.group_header import GroupHeader
-from processor_runtime.state.key_bucket import KeyEntry
-from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets
+from processor_runtime.state.key_buckets import (
+    AlsoTaken,
+    BatchKeys,
+    HeldEntries,
+    KeyPlace,
+    PackedKeys,
+    take_keys,
+)
 from processor_runtime.state.keyed_state import KeyedState
-
-if TYPE_CHECKING:
-    from processor_runtime.state.key_columns import KeptEntries, KeyColumns, PackedKeys
 
 _BUCKETS_SWEPT: Final = 48
 """How many buckets per batch are rid of what replaced and deleted rules have left in them."""
@@ -40,47 +46,27 @@ class GroupKeys:
     compiled: CompiledGroup
     state: KeyedState
     header: GroupHeader
-    buckets: KeyBuckets = field(init=False)
     _restorers: dict[int, KeyRestorer] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.buckets = KeyBuckets(self.compiled.id, self.state, self.header.buckets)
+    def take(self, keys: PackedKeys, until_ms: int, also: AlsoTaken) -> BatchKeys:
+        """Return keys with what is kept of them, those with windows due, and others: `take_keys`.
 
-    def take(
-        self, keys: Iterable[bytes], until_ms: int, also: AlsoTaken
-    ) -> list[tuple[bytes, KeyEntry]]:
-        """Return the entries of keys, of those with windows due, and of others: `KeyBuckets`."""
-        return list(
-            self.buckets.take(keys, until_ms, self.layout_number(), _BUCKETS_SWEPT, also=also)
-        )
-
-    def save(self, keys: Iterable[tuple[bytes, EncodedKey | None]]) -> None:
-        """Write what keys hold after the batch; `None` is nothing."""
-        number = self.layout_number()
-        for key, encoded in keys:
-            entry = None
-            if encoded is not None:
-                entry = KeyEntry(encoded.deadline_ms, number, encoded.data, encoded.holds_back)
-            self.buckets.put(key, entry)
-        self.buckets.save()
-        self._forget_layouts()
-
-    def take_columns(self, keys: "PackedKeys", until_ms: int) -> "KeyColumns | None":
-        """Return the same in columns, but for others; `None` if only Python can read what is kept.
-
-        They are to be saved by `save_columns`.
+        Raises:
+            LookupError: the state has lost something.
+            StateEncodingError: it is corrupt.
         """
-        from processor_runtime.state.key_columns import (  # noqa: PLC0415 - needs numba, an extra
-            BucketPlace,
-            take_keys,
+        return take_keys(
+            KeyPlace(self.compiled.id, self.state, self.header.buckets),
+            keys,
+            until_ms,
+            older_than_layout=self.layout_number(),
+            sweep=_BUCKETS_SWEPT,
+            also=also,
         )
 
-        place = BucketPlace(self.compiled.id, self.state, self.header.buckets)
-        return take_keys(place, keys, until_ms, self.layout_number(), _BUCKETS_SWEPT)
-
-    def save_columns(self, columns: "KeyColumns", kept: "KeptEntries") -> None:
+    def save(self, keys: BatchKeys, held: HeldEntries) -> None:
         """Write what keys hold after the batch."""
-        columns.save(kept, self.layout_number())
+        keys.save(held, self.layout_number())
         self._forget_layouts()
 
     def restorer(self, number: int) -> KeyRestorer:
@@ -113,8 +99,24 @@ class GroupKeys:
 
     def _forget_layouts(self) -> None:
         newest = max(self.header.layouts)
-        oldest = self.buckets.oldest_layout
+        oldest = self.header.buckets.oldest_layout
         for number in list(self.header.layouts):
             if number != newest and (oldest is None or number < oldest):
                 del self.header.layouts[number]
                 self.state.delete(f"l{number}")
+
+
+def held_entries(states: Sequence[EncodedKey | None]) -> HeldEntries:
+    """Return what keys hold as one; `None` is nothing."""
+    deadlines_ms = [NEVER if each is None else _deadline(each) for each in states]
+    return HeldEntries(
+        b"".join(each.data for each in states if each is not None),
+        np.cumsum([0, *(0 if each is None else len(each.data) for each in states)], dtype=np.int64),
+        np.array(deadlines_ms, np.int64),
+        np.array([each is not None and each.holds_back for each in states], np.bool_),
+    )
+
+
+def _deadline(state: EncodedKey) -> int:
+    # One behind all time is none.
+    return NEVER if state.deadline_ms is None else min(state.deadline_ms, NEVER)

@@ -11,34 +11,32 @@ that were only held back by these come out, and only then events of the next pha
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from cep.matching.found_columns import FoundBlock, blocks_of
-from cep.matching.key_state import EncodedKey, encode_keys
+from cep.matching.key_state import encode_keys
 from cep.matching.open_matches import OpenMatches, open_matches
 from cep.matching.shapes import Detection
 from contract.asked_keys import PARTIAL_MATCHES_TOLD
 from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
+from processor_runtime.rows.shard_status import StoppedRule
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.encoded_group import EncodedMatch, match_encoded
-from processor_runtime.stages.group_keys import GroupKeys
+from processor_runtime.stages.encoded_group import held_after, match_encoded
+from processor_runtime.stages.group_keys import GroupKeys, held_entries
 from processor_runtime.stages.open_counts import OpenCounts, held_by
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
-from processor_runtime.state.group_header import (
-    GroupHeader,
-    StoppedRule,
-    read_header,
-    write_header,
-)
-from processor_runtime.state.key_bucket import KeyEntry
-from processor_runtime.state.key_buckets import AlsoTaken
+from processor_runtime.state.group_header import GroupHeader, read_header, write_header
+from processor_runtime.state.key_buckets import AlsoTaken, BatchKeys, HeldEntries, PackedKeys
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
+
+if TYPE_CHECKING:
+    from cep.matching.encoded_shapes import EncodedBatch
 
 
 @dataclass(slots=True)
@@ -63,8 +61,10 @@ class GroupMatcher:
     released: Counter[str] = field(default_factory=Counter)
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
-    _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
-    _encoded_match: EncodedMatch | None = None
+    _batch: BatchKeys = field(init=False)
+    _key_values: list[tuple[Any, ...]] = field(default_factory=list)
+    """The keys of the batch, in order, once they are in the matcher."""
+    _encoded: "EncodedBatch | None" = None
 
     def __post_init__(self) -> None:
         self._compiled = self.group.compiled
@@ -95,14 +95,15 @@ class GroupMatcher:
             events = self._with_columns(events)
         parts = [] if events is None else list(relevant_events(self.group, events))
         self._count_events(parts)
-        if not closes and (encoded := self._match_encoded(parts, watermark_ms)):
-            self._encoded_match, batch = encoded, encoded.batch
+        self._batch = self._take(parts, watermark_ms, every_key=closes)
+        if not closes and (batch := self._match_encoded(parts, watermark_ms)):
+            self._encoded = batch
             self.open.before, self.open.after = batch.open_before, batch.open_after
             stopped = set(self._compiled.matcher.stopped_rules())
             yield from blocks_of(batch.found_columns)
             self.stop(set(self._compiled.matcher.stopped_rules()) - stopped)
             return
-        self._restore(self._take(parts, watermark_ms, every_key=closes))
+        self._restore()
         yield from self._detections(parts, watermark_ms)
         if closes:
             yield from self._freed_at_the_end()
@@ -118,27 +119,24 @@ class GroupMatcher:
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
         self.header.stopped += stopped
-        if self._encoded_match is not None:
-            self._encoded_match.save(self.keys)
-        else:
-            self.keys.save(self._encoded())
+        self.keys.save(self._batch, self._held())
         self.header.open_steps = self.open.open_steps()
         self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
         self.header.waiting = self._waiting.blocks
-        self.header.buckets = self.keys.buckets.index
         write_header(self.state, self.header)
         self._compiled.matcher.clear()
 
-    def _encoded(self) -> Iterator[tuple[bytes, EncodedKey | None]]:
-        """Yield the keys of the batch as bytes, with what the matcher holds of them."""
-        encoded = dict(encode_keys(self._compiled.matcher, self._keys.keys()))
-        states = (encoded.get(key) for key in self._keys)
-        return zip(self._keys.values(), states, strict=True)
+    def _held(self) -> HeldEntries:
+        """Return what the keys of the batch hold now."""
+        if self._encoded is not None:
+            return held_after(self._encoded)
+        encoded = dict(encode_keys(self._compiled.matcher, {*self._key_values}))
+        return held_entries([encoded.get(key) for key in self._key_values])
 
     @property
     def next_wake_ms(self) -> int | None:
         """The next watermark at which there is something to do without new events."""
-        times = (self._waiting.next_ms, self.keys.buckets.next_deadline_ms)
+        times = (self._waiting.next_ms, self.header.buckets.next_deadline_ms)
         return min((time_ms for time_ms in times if time_ms is not None), default=None)
 
     @property
@@ -149,7 +147,7 @@ class GroupMatcher:
     @property
     def size_bytes(self) -> int:
         """How many bytes keys and waiting events take in the state."""
-        return self._waiting.size_bytes + self.keys.buckets.size_bytes
+        return self._waiting.size_bytes + self.header.buckets.size_bytes
 
     # Events
 
@@ -233,48 +231,48 @@ class GroupMatcher:
 
     def _take(
         self, parts: Sequence[RelevantEvents], watermark_ms: int, *, every_key: bool
-    ) -> list[tuple[bytes, KeyEntry]]:
-        """Return what is kept of the keys this batch is about."""
-        for key in dict.fromkeys(key for part in parts for key in part.events.keys):
-            self._keys[key] = key_bytes(key)
-        self._keys |= {key_values(asked): asked for asked in self.asked}
+    ) -> BatchKeys:
+        """Return what is kept of the keys this batch is about, those with events first."""
+        of_events = map(key_bytes, dict.fromkeys(key for part in parts for key in part.events.keys))
+        keys = PackedKeys.of(dict.fromkeys([*of_events, *self.asked]))
         also: AlsoTaken = "all" if every_key else self._held_keys(watermark_ms)
-        taken = self.keys.take(self._keys.values(), watermark_ms, also)
-        known = set(self._keys.values())
-        self._keys |= {key_values(key): key for key, _ in taken if key not in known}
-        return taken
+        return self.keys.take(keys, watermark_ms, also)
 
     def _match_encoded(
         self,
         parts: Sequence[RelevantEvents],
         watermark_ms: int,
-    ) -> EncodedMatch | None:
+    ) -> "EncodedBatch | None":
         """Match the whole batch in compiled code; `None` if it has to go another way."""
         if self.asked or len(parts) > 1:
             return None
         span = self.header.processed_ms, watermark_ms
-        return match_encoded(self.group, self.keys, parts, span)
+        return match_encoded(self.group, self.keys, self._batch, parts, span)
 
-    def _restore(self, taken: Iterable[tuple[bytes, KeyEntry]]) -> None:
+    def _restore(self) -> None:
         """Put keys into the matcher as they were when the batch began."""
-        matcher = self._compiled.matcher
+        matcher, batch = self._compiled.matcher, self._batch
         matcher.time_ms = self.header.processed_ms
-        for encoded_key, entry in taken:
-            self.keys.restorer(entry.layout).restore(key_values(encoded_key), entry.data)
+        self._key_values = [key_values(batch.key(number)) for number in range(len(batch))]
+        spans, layouts = batch.entries()
+        numbers = np.flatnonzero(spans[:, 1] > spans[:, 0]).tolist()
+        entries = zip(numbers, spans[numbers].tolist(), layouts[numbers].tolist(), strict=True)
+        for number, (begin, end), written in entries:
+            restorer = self.keys.restorer(written)
+            restorer.restore(self._key_values[number], batch.data[begin:end])
         matcher.keep_only(self.group.going_on(self.group.phases.at(self.header.processed_ms)))
         self.open.before = held_by(self._compiled)
 
     def _restore_kept(self) -> None:
         """Put keys into the matcher as they are now, if they are only bytes."""
-        if self._encoded_match is None:
+        if self._encoded is None:
             return
         restorer = self.keys.restorer(self.keys.layout_number())
-        for key, encoded in self._encoded_match.encoded():
-            values = key_values(key)
-            self._keys[values] = key
+        for number, (_, encoded) in enumerate(self._encoded.updated_keys.encoded()):
+            self._key_values.append(key_values(self._batch.key(number)))
             if encoded is not None:
-                restorer.restore(values, encoded.data)
-        self._encoded_match = None
+                restorer.restore(self._key_values[number], encoded.data)
+        self._encoded = None
 
     def open_for(self, key: bytes) -> Mapping[str, OpenMatches]:
         """Return by rule what is open for a key that is asked about, before the state is saved."""

@@ -16,20 +16,21 @@ from typing import Final
 import polars as pl
 
 from cep.expression import EvaluationError, working_parts
-from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
-from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
-from processor_runtime.rows.row_chunks import RowChunks
-from processor_runtime.rules.compiled_group import CompiledGroup
-from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
-from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.stages.key_shards import key_shards
-from processor_runtime.stages.unusable_events import (
+from processor_runtime.output.row_chunks import RowChunks
+from processor_runtime.output.unusable_events import (
     FUTURE,
     MALFORMED,
     late_rows,
     unusable,
     unusable_rows,
 )
+from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
+from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
+from processor_runtime.rows.shard_status import EventCounts
+from processor_runtime.rules.compiled_group import CompiledGroup
+from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
+from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.stages.key_shards import key_shards
 
 TICK: Final = "_tick"
 """Column that is not 0 where a row is no event, but lets time go on without one."""
@@ -49,24 +50,6 @@ class KeyStageSettings:
     wanted: frozenset[str] = frozenset({"late", "error"})
     filters: bool = True
     by_clock: bool = False
-
-
-@dataclass(slots=True)
-class EventCounts:
-    """How many events came, and how many of them left the stream."""
-
-    events: int = 0
-    late: int = 0
-    malformed: int = 0
-    newest_ms: int | None = None
-
-    def add(self, other: "EventCounts") -> None:
-        """Count what another has counted, too."""
-        self.events += other.events
-        self.late += other.late
-        self.malformed += other.malformed
-        times = [time for time in (self.newest_ms, other.newest_ms) if time is not None]
-        self.newest_ms = max(times, default=None)
 
 
 @dataclass(slots=True)

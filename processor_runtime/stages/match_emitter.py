@@ -14,24 +14,23 @@ from typing import TYPE_CHECKING
 
 from cep.matching.found_columns import FoundBlock
 from cep.matching.shapes import Detection
+from processor_runtime.alerting.live_finds import LiveFinds
+from processor_runtime.alerting.match_tags import tag_rows
+from processor_runtime.alerting.snoozed_finds import SnoozedFinds
+from processor_runtime.alerting.suppression import Suppressor
+from processor_runtime.output.match_rows import MatchRows
+from processor_runtime.output.plain_rules import PlainRules
+from processor_runtime.output.row_chunks import RowChunks
 from processor_runtime.rows.arrow import has_arrow
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rows.row_limits import RowLimitExceeded
+from processor_runtime.rows.shard_status import ShardStatus, StoppedRule
 from processor_runtime.rules.alerts import window_from
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.live_finds import LiveFinds
-from processor_runtime.stages.match_rows import MatchRows
-from processor_runtime.stages.match_tags import tag_rows
-from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
-from processor_runtime.stages.shard_status import ShardStatus
-from processor_runtime.stages.snoozed_finds import SnoozedFinds
-from processor_runtime.stages.suppression import Suppressor
-from processor_runtime.state.group_header import StoppedRule
 
 if TYPE_CHECKING:
-    from processor_runtime.stages.plain_blocks import PlainBlocks
+    from processor_runtime.output.plain_blocks import PlainBlocks
 
 
 @dataclass(slots=True)
@@ -68,14 +67,14 @@ class MatchEmitter:
     snoozed: SnoozedFinds
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
-    _plain: PlainFinds = field(init=False)
-    _blocks: "PlainBlocks | None" = field(init=False)
+    _blocks: "PlainBlocks | None" = None
 
     def __post_init__(self) -> None:
-        self._plain = PlainFinds(
-            self.group, self.match_rows, self.rows, self.status, self.live, self.snoozed
-        )
-        self._blocks = _plain_blocks(self._plain, self.match_rows)
+        if has_arrow():
+            from processor_runtime.output.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
+
+            rules = PlainRules(self.group, self.match_rows, self.status, self.live, self.snoozed)
+            self._blocks = PlainBlocks(rules, self.match_rows)
 
     def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
         """Emit what was found; yield full chunks of rows.
@@ -104,10 +103,6 @@ class MatchEmitter:
         self.match_rows.budget.begin_event()
         for place, found in enumerate(detections):
             if found.rule in self._stopped:
-                continue
-            if self._plain.emit(found):
-                if self.rows.has_full:
-                    yield from self.rows.full()
                 continue
             rows: list[OutputRow] = []
             is_shadow = self.live.is_shadow(found)
@@ -224,12 +219,3 @@ class MatchEmitter:
         interval = self.group.intervals[found.rule]
         self._stopped[found.rule] = self.errors.failed(interval, reason, error, site)
         self.group.compiled.matcher.stop([found.rule])
-
-
-def _plain_blocks(finds: PlainFinds, match_rows: MatchRows) -> "PlainBlocks | None":
-    """Return what emits finds in columns; `None` without Arrow."""
-    if not has_arrow():
-        return None
-    from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
-
-    return PlainBlocks(finds, match_rows)

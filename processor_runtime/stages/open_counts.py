@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cep.nfa.step_counts import StepCounts, StepEvent
+from processor_runtime.rows.shard_status import StoppedRule
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.schedule.interval import EndReason
-from processor_runtime.state.group_header import GroupHeader, OpenSteps, StoppedRule
+from processor_runtime.state.group_header import GroupHeader, OpenSteps
 
 RuleSteps = Counter[tuple[str, str]]
 """How many partial matches are open, by rule and the step of their last event."""

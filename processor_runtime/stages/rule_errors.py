@@ -15,14 +15,13 @@ from cep.nfa.errors import (
     SkipTargetMissing,
     error_message,
 )
+from processor_runtime.output.row_chunks import RowChunks
 from processor_runtime.rows.event_block import EventTuple, event_fields, event_time_ms
 from processor_runtime.rows.json_text import json_text
 from processor_runtime.rows.output_rows import OutputRow, error_json, traceback_text
-from processor_runtime.rows.row_chunks import RowChunks
+from processor_runtime.rows.shard_status import ShardStatus, StoppedRule
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import Interval
-from processor_runtime.stages.shard_status import ShardStatus
-from processor_runtime.state.group_header import StoppedRule
 from processor_runtime.watch.code_watch import CodeCall
 from processor_runtime.watch.note import RuleCode
 

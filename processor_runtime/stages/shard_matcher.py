@@ -17,25 +17,25 @@ import polars as pl
 from cep.matching.batch import no_cycle_collection
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import LimitExceeded
+from processor_runtime.alerting.live_finds import LiveFinds
+from processor_runtime.alerting.snoozed_finds import SnoozedFinds
+from processor_runtime.alerting.suppression import SentGroups, Suppressor
+from processor_runtime.output.line_files import LineRoute
+from processor_runtime.output.match_rows import MatchRows
+from processor_runtime.output.row_chunks import RowChunks
+from processor_runtime.output.unusable_events import LATEST_MS, late_rows
 from processor_runtime.rows.event_block import TIME, EventBlock, decode_events, encode_events
-from processor_runtime.rows.line_route import LineRoute
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_chunks import RowChunks
+from processor_runtime.rows.shard_status import ShardStatus, StoppedRule
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import EndReason
 from processor_runtime.stages.asked_keys import KeyQuestion, answer
 from processor_runtime.stages.group_matcher import GroupMatcher
-from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_emitter import MatchEmitter
-from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import RuleErrors
-from processor_runtime.stages.shard_status import ShardStatus
-from processor_runtime.stages.snoozed_finds import SnoozedFinds
-from processor_runtime.stages.suppression import SentGroups, Suppressor
-from processor_runtime.stages.unusable_events import LATEST_MS, late_rows
-from processor_runtime.state.group_header import StoppedRule, read_header
-from processor_runtime.state.key_bucket import bucket_name
+from processor_runtime.state.group_header import read_header
+from processor_runtime.state.key_buckets import bucket_name
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
 _DIRECTORY = "groups"
@@ -244,7 +244,7 @@ class ShardMatcher:
             for rule in matcher.header.stopped
             if group.intervals[rule.rule_id].end_reason not in _REMOVED_FOR
         ]
-        self.status.keys += matcher.keys.buckets.keys
+        self.status.keys += matcher.header.buckets.key_count
         self.status.waiting_events += matcher.waiting_count
         self.status.state_bytes += matcher.size_bytes
         return matcher.next_wake_ms

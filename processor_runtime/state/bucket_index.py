@@ -1,7 +1,7 @@
 """The index of the buckets of a group: what is known of each without reading it, in columns.
 
     header ──read_index──► BucketIndex ──masks, sums, least──► which buckets a batch is about
-                                  ▲ set_summaries, resize ── a batch ──► write_index ──► header
+                               └──changed, resized by a batch──► write_index ──► header
 
 There are tens of thousands of buckets, and the index is read and written in every batch.
 
@@ -10,9 +10,9 @@ modulo 2^(k+1) if there is such a bucket, else modulo 2^k. So one more bucket ta
 other only, and where n is a power of two, as it once always was, all is as it was then.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +27,6 @@ NEVER: Final = 2**63 - 1
 """In columns, no deadline and no layout; a deadline from here on is none, too."""
 
 
-class BucketSummary(NamedTuple):
-    """The entry of a bucket in the index."""
-
-    deadline_ms: int | None = None
-    oldest_layout: int | None = None
-    keys: int = 0
-    size_bytes: int = 0
-    holds_back: bool = True
-
-
 @dataclass(slots=True, eq=False)
 class BucketIndex:
     """The entries of all buckets, in columns."""
@@ -48,11 +38,10 @@ class BucketIndex:
     hold_back: Flags
 
     @classmethod
-    def of(cls, summaries: Iterable[BucketSummary] = (BucketSummary(),)) -> "BucketIndex":
-        """Return the index with these entries, by default of one empty bucket."""
-        columns = list(zip(*(_as_numbers(each) for each in summaries), strict=True))
-        deadlines, layouts, keys, sizes, hold_back = (np.array(each, np.int64) for each in columns)
-        return cls(deadlines, layouts, keys, sizes, hold_back.astype(np.bool_))
+    def empty(cls, count: int = 1) -> "BucketIndex":
+        """Return the index of so many buckets without keys."""
+        never, none = np.full(count, NEVER, np.int64), np.zeros(count, np.int64)
+        return cls(never, never.copy(), none, none.copy(), np.zeros(count, np.bool_))
 
     def __len__(self) -> int:
         """Return how many buckets there are."""
@@ -66,10 +55,6 @@ class BucketIndex:
         )
 
     __hash__ = None  # type: ignore[assignment] # it changes
-
-    def place(self, hashed: int) -> int:
-        """Return the bucket, from 0, of a hashed key within its shard."""
-        return bucket_place(hashed, len(self.keys))
 
     def places(self, hashes: npt.NDArray[np.uint64]) -> Numbers:
         """Return the bucket of each of some hashed keys."""
@@ -89,24 +74,39 @@ class BucketIndex:
         flags[np.flatnonzero(flags)[max(most, 0) :]] = False
         return flags
 
-    def set_summaries(self, numbers: Sequence[int], summaries: Iterable[BucketSummary]) -> None:
-        """Set the entries of some buckets."""
-        new = BucketIndex.of(summaries)
-        for mine, its in zip(self.columns(), new.columns(), strict=True):
-            mine[list(numbers)] = its
+    @property
+    def key_count(self) -> int:
+        """How many keys have an entry."""
+        return int(self.keys.sum())
 
-    def empty(self, numbers: Sequence[int]) -> None:
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes they take in the state."""
+        return int(self.sizes_bytes.sum())
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When the next window of any key closes; `None` if none is open."""
+        deadline_ms = int(self.deadlines_ms.min())
+        return None if deadline_ms == NEVER else deadline_ms
+
+    @property
+    def oldest_layout(self) -> int | None:
+        """The oldest layout a key is still written under; `None` without keys."""
+        layout = int(self.oldest_layouts.min())
+        return None if layout == NEVER else layout
+
+    def clear(self, numbers: Sequence[int]) -> None:
         """Let some buckets have no keys."""
-        for mine, empty in zip(self.columns(), BucketIndex.of().columns(), strict=True):
+        for mine, empty in zip(self.columns(), BucketIndex.empty().columns(), strict=True):
             mine[list(numbers)] = empty
-        self.hold_back[list(numbers)] = False
 
     def resize(self, count: int) -> None:
         """Have this many buckets: empty ones at the end are added, or gone."""
         added = max(count - len(self), 0)
         resized = [
             np.concatenate((mine[:count], np.repeat(empty, added)))
-            for mine, empty in zip(self.columns(), BucketIndex.of().columns(), strict=True)
+            for mine, empty in zip(self.columns(), BucketIndex.empty().columns(), strict=True)
         ]
         (
             self.deadlines_ms,
@@ -125,14 +125,6 @@ class BucketIndex:
             self.sizes_bytes,
             self.hold_back,
         ]
-
-
-def bucket_place(hashed: int, buckets: int) -> int:
-    """Return the bucket, from 0, of a hashed key, with so many of them; see the module."""
-    low = hashed & 0xFFFF_FFFF
-    power = 1 << (buckets.bit_length() - 1)
-    place = low & (2 * power - 1)
-    return place if place < buckets else place & (power - 1)
 
 
 def read_index(data: bytes) -> BucketIndex:
@@ -164,14 +156,3 @@ def _written_column(column: npt.NDArray[Any]) -> bytes:
 def _read_column(data: bytes) -> Numbers:
     planes = np.frombuffer(data, np.uint8).reshape(8, -1)
     return np.ascontiguousarray(planes.T).reshape(-1).view("<i8").astype(np.int64)
-
-
-def _as_numbers(summary: BucketSummary) -> tuple[int, int, int, int, bool]:
-    deadline_ms, layout, keys, size_bytes, holds_back = summary
-    return (
-        NEVER if deadline_ms is None else min(deadline_ms, NEVER),
-        NEVER if layout is None else layout,
-        keys,
-        size_bytes,
-        holds_back,
-    )

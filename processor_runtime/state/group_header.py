@@ -6,6 +6,7 @@ state ──read_header──► GroupHeader ──one batch──► write_head
 from dataclasses import asdict, dataclass, field
 
 from cep.nfa.codec import pack, unpack
+from processor_runtime.rows.shard_status import StoppedRule
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 from processor_runtime.state.bucket_index import BucketIndex, read_index, write_index
 from processor_runtime.state.keyed_state import KeyedState
@@ -24,16 +25,6 @@ The name is "" where there are no steps.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedRule:
-    """A rule that raised here or exceeded its limits: why, and from which event time it stops."""
-
-    rule_id: str
-    reason: str
-    since_ms: int
-    traceback: str = ""
-
-
 @dataclass(slots=True)
 class GroupHeader:
     """The state of a group that is read and written in every batch.
@@ -44,7 +35,7 @@ class GroupHeader:
 
     processed_ms: int = NO_WATERMARK_MS
     waiting: list[WaitingBlock] = field(default_factory=list)
-    buckets: BucketIndex = field(default_factory=BucketIndex.of)
+    buckets: BucketIndex = field(default_factory=BucketIndex.empty)
     layouts: dict[int, str] = field(default_factory=dict)
     open_steps: OpenSteps = field(default_factory=dict)
     stopped: list[StoppedRule] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """Two writers at once never lose an update and never share an epoch, on either back end."""
 
 import itertools
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,12 +15,14 @@ from api.processors.views import existing_processor
 from api.snooze_store import repository as snoozes
 from api.streams import repository as streams
 from api.transactions import Writing
-from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
+from tests.api.people import ask_for
 from tests.api.running import ServiceUnderTest, running_service
 from tests.patience import PATIENCE_SECONDS, eventually
 
 WRITERS = 4
 WRITES = 6
+WAYS = 5
 
 
 def test_of_writers_that_saw_the_same_state_exactly_one_wins(with_stream: ServiceUnderTest) -> None:
@@ -121,6 +124,70 @@ def test_of_two_that_create_the_same_at_once_one_is_told_so(
         assert (second.status_code, second.json()["status"]) == (409, 409), second.text
         assert "at the same moment" in second.json()["detail"]
     assert client.get(lists).json()["items"][0]["name"] == "vip"
+
+
+@pytest.mark.long
+def test_nothing_runs_without_approval_once_the_switch_is_acknowledged(
+    with_stream: ServiceUnderTest,
+) -> None:
+    client, ids = with_stream.client, [f"rule-{number}" for number in range(WRITERS)]
+    assert client.post(
+        "/v1/streams/logins/lists", json={"name": "vip", "type": "STRING"}
+    ).is_success
+    for each in ids:
+        assert client.post("/v1/processors", json=_document(each, 3_600)).is_success
+        answer = client.put(
+            f"/v1/processors/{each}", json=_document(each, 7_200), headers=ANY_STATE
+        )
+        assert answer.is_success
+    switched = threading.Event()
+    answers: list[tuple[bool, int]] = []
+
+    def write(rule: str) -> None:
+        after = 0
+        for number in itertools.count():
+            was_switched = switched.is_set()
+            method, path, body = _write_of(rule, number)
+            answer = client.request(method, path, json=body, headers=ANY_STATE)
+            answers.append((was_switched, answer.status_code))
+            after += was_switched
+            if after == WAYS:
+                return
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        writers = [pool.submit(write, rule) for rule in ids]
+        eventually(lambda: len(answers) > 3 * WAYS)
+        ask_for(with_stream, 1)
+        switched.set()
+        epoch = client.get("/v1/streams/logins").json()["epoch"]
+        for writer in writers:
+            writer.result(PATIENCE_SECONDS)
+    assert {status for was_switched, status in answers if not was_switched} <= {200, 201, 403}
+    assert {status for was_switched, status in answers if was_switched} == {403}
+    assert client.get("/v1/streams/logins").json()["epoch"] == epoch
+    changes = [each for page in with_stream.pages("/v1/changes") for each in page["items"]]
+    newest, *others = [each for each in changes if each["stream"] == "logins"]
+    assert newest["action"] == "stream.approvals"
+    # What was refused has left nothing, and what was accepted is whole.
+    assert {each["epoch"] for each in others} - {None} == set(range(1, epoch + 1))
+
+
+def _write_of(rule: str, number: int) -> tuple[str, str, Any]:
+    """Return one of the ways to change what runs, one after the other."""
+    new = [_document(f"{rule}-{number}-{each}", number) for each in "ab"]
+    both = {"changes": [{"action": "create", "document": each} for each in new]}
+    ways = [
+        ("PUT", f"/v1/processors/{rule}", _document(rule, number)),
+        ("POST", "/v1/processors", new[0]),
+        ("POST", f"/v1/processors/{rule}/rollback", {"version": 1 + number % 2}),
+        ("POST", "/v1/streams/logins/change-sets", both),
+        ("POST", "/v1/streams/logins/lists/vip/changes", {"add": [f"{rule}-{number}"]}),
+    ]
+    return ways[number % len(ways)]
+
+
+def _document(rule: str, number: int) -> dict[str, Any]:
+    return processor_document(id=rule, pattern=PATTERN | {"within": f"{number + 1} seconds"})
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])

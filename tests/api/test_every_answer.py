@@ -51,5 +51,5 @@ def test_every_answer_to_many_requests_is_documented(
     lasting_service: ServiceUnderTest, phase: str, examples: int
 ) -> None:
     run = run_phase(lasting_service, phase, examples)
-    assert run.requests > 100
+    assert run.requests >= examples
     assert not run.failures, "\n\n".join(run.failures)

@@ -41,6 +41,7 @@ def run(folder: Path, *words: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_the_life_of_a_rule_by_a_client_in_typescript(
     folder: Path, listening: ListeningService
 ) -> None:

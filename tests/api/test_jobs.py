@@ -402,6 +402,15 @@ def test_matches_of_the_last_hour_are_counted(
     with_rule.clock.time_ms += HOUR_MS // 2
     assert joined(with_rule)["matches_last_hour"] == 2
     assert joined(with_rule)["last_match"] == "2027-01-15T08:00:00.001Z"
+    # A job that starts again counts from zero, but the rule has matched before.
+    with_rule.clock.time_ms += HOUR_MS
+    again = ReportingJob(with_rule, instance="instance-2")
+    again.beat(running(version=2))
+    assert joined(with_rule)["last_match"] == "2027-01-15T08:00:00.001Z"
+    sorted_by = "/v1/streams/logins/rules?sort=-last_match"
+    assert with_rule.get(sorted_by)["items"][0]["running"]["last_match"] is not None
+    again.beat(running(version=2, last_match_ms=START_MS - 1))
+    assert joined(with_rule)["last_match"] == "2027-01-15T08:00:00.001Z"
 
 
 def test_history_and_superseded_versions_are_let_go_after_a_day(job: ReportingJob) -> None:

@@ -180,6 +180,7 @@ def test_no_value_is_lost_that_one_of_several_writers_adds(with_stream: ServiceU
     assert [(each["added"], each["removed"]) for each in log[:-1]] == [(1, 0)] * (4 * WRITERS)
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_a_million_values_are_put_and_changed(with_stream: ServiceUnderTest) -> None:
     client, path = with_stream.client, f"{LISTS}/vip"

@@ -71,6 +71,15 @@ def test_a_silent_job_needs_attention_until_it_stops_on_purpose(
     assert (item["concern"], item["urgency"], item["job"]) == ("job_stale", "bad", "main")
     assert item["at"] == "2027-01-15T08:00:00.000Z"
 
+    beat(job, failing_outputs=[{"name": "hook", "error": "answered 403", "lost_rows": 3}])
+    ReportingJob(with_stream, instance="instance-2")  # started again, it has written nothing yet
+    (item,) = overview(with_stream)["attention"]
+    told = "The output 'hook' cannot be written and has lost 3 rows: answered 403"
+    assert (item["concern"], item["detail"]) == ("output_failing", told)
+    job = ReportingJob(with_stream, instance="instance-3")
+    beat(job)
+    assert concerns(with_stream) == []
+
     job.stop()
     assert concerns(with_stream) == []
 
@@ -121,6 +130,7 @@ def test_quarantined_versions_come_with_their_error_before_all_else(
         ({"discovery": {"status": "ok"}}, []),
         ({"discovery": {"status": "failing", "error": "no route"}}, ["discovery_failing"]),
         ({"discovery": UNREADABLE}, ["rules_unreadable"]),
+        ({"failing_outputs": [{"name": "db", "error": "no route"}]}, ["output_failing"]),
     ],
 )
 def test_a_job_that_lags_needs_attention(

@@ -47,7 +47,7 @@ def task(pattern: Any, events: list[Any]) -> dict[str, Any]:
     rule = {
         "definition": {"pattern": pattern, "key_by": None},
         "schema": STREAM["schema"],
-        "event_time_column": "ts",
+        "time": {"column": "ts", "order_by": []},
     }
     return {"rule": rule, "events": events, "let_time_pass": False}
 

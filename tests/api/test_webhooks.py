@@ -221,6 +221,10 @@ class TestDelivery:
     def test_it_is_tried_again_with_growing_pauses_and_given_up(
         self, hooked: ServiceUnderTest, receiver: Receiver
     ) -> None:
+        def attention(role: Role = Role.ADMIN) -> list[tuple[str, str, str]]:
+            items = hooked.get("/v1/overview", role)["attention"]
+            return [(item["concern"], item["webhook"], item["detail"]) for item in items]
+
         webhook = asked(hooked, receiver.url)
         receiver.status = 500
         for attempt, pause in enumerate([*PAUSES_SECONDS, 0], start=1):
@@ -229,11 +233,19 @@ class TestDelivery:
             (found,) = deliveries(hooked, webhook)
             assert (found["attempts"], len(receiver.came)) == (attempt, attempt)
             hooked.clock.time_ms += pause * 1_000
+            told = attention()
+            assert [each[:2] for each in told] == [("webhook_failing", "on call")] * (attempt > 1)
+        assert told[0][2] == "Its newest message was given up after 10 attempts: it answered 500"
+        assert attention(Role.PUBLISHER) == []
         assert (found["state"], found["error"]) == ("failed", "it answered 500")
         assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 1
         hooked.clock.time_ms += 10**9
         rounds_of(hooked).once()
         assert len(receiver.came) == len(PAUSES_SECONDS) + 1
+        receiver.status = 200
+        assert hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test").status_code == 202
+        rounds_of(hooked).once()
+        assert attention() == []
 
     def test_nobody_sends_what_somebody_else_sends(
         self, hooked: ServiceUnderTest, receiver: Receiver

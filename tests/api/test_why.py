@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from cep import Pattern, find_matches
+from cep.events.order import EventTime
 from cep.signing.code import CodeUse, sign
 from cep.trials.events import TimedEvent
 from cep.trials.near_misses import Wanted, why_no_match
@@ -49,7 +50,7 @@ def why(*arguments: object, events: list[dict[str, Any]] | str | None = None) ->
 
 
 def report(rule: dict[str, Any], events: list[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
-    written = WrittenRule({"key_by": ["user"]} | rule, STREAM["schema"], "ts")
+    written = WrittenRule({"key_by": ["user"]} | rule, STREAM["schema"], EventTime("ts"))
     asked = {"keys": 9, "partial_matches": 9, "only": None, "until_ms": None} | wanted
     found = why_no_match(read_rule(written), events, Wanted(**asked))
     told: dict[str, Any] = found.model_dump(mode="json")
@@ -209,7 +210,7 @@ def test_a_condition_has_unmet_parts_exactly_where_it_does_not_hold(
         len(match.steps) == 2
         for match in find_matches(Pattern.from_document(pattern), events, warn=False).matches
     )
-    rule = read_rule(WrittenRule({"pattern": pattern}, None, "ts"))
+    rule = read_rule(WrittenRule({"pattern": pattern}, None, EventTime("ts")))
     one, two = (TimedEvent(at, at, each) for at, each in enumerate(events))
     assert (step_conditions(rule)["two"].unmet(two, {"one": [one]}) == []) == holds
 
@@ -287,7 +288,7 @@ UNUSABLE: dict[str, tuple[dict[str, Any], list[dict[str, Any]] | str, str]] = {
     "a time that is none": (
         {},
         [event(1, "a") | {"ts": "soon"}],
-        "event 1: 'soon' is no TIMESTAMP",
+        "event 1: ts: 'soon' is no TIMESTAMP",
     ),
     "an unknown column": ({"key_by": ["usr"]}, [], "there is no column usr"),
     "a wrong rule": ({"pattern": {"steps": []}}, [], "pattern.steps"),

@@ -146,8 +146,15 @@ def test_a_try_out_shows_near_misses_and_then_a_match(editor: Page) -> None:
     expect(findings.locator(".finding").first.locator("figure circle")).to_have_count(4)
 
 
-def test_sample_events_are_made_for_the_rule(editor: Page) -> None:
+def test_sample_events_are_made_for_the_rule(editor: Page, guard: Guard) -> None:
     write(editor, TEXT)
+    samples = "**/v1/drafts/samples"
+    editor.route(samples, lambda route: route.abort())
+    editor.get_by_role("button", name="Create sample events").click()
+    expect(editor.locator(".try-out .problem")).to_contain_text("The service is not responding")
+    expect(editor.locator(".try-out .problem")).not_to_contain_text("change")
+    guard.seen.clear()  # the request was aborted, and the browser says so
+    editor.unroute(samples)
     editor.get_by_role("button", name="Create sample events").click()
     expect(editor.locator(".findings")).to_contain_text("1 match")
 

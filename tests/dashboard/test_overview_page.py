@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from api.access.authentication import Role
 from cep.instants import iso_text
-from contract.reports import Counters
+from contract.reports import Counters, OutputReport
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard
 from tests.dashboard.reporting_job import ReportingJob
@@ -85,11 +85,13 @@ def test_the_page_of_a_job_shows_what_it_runs_and_its_history(
     dashboard.publish(processor_document(id="broken"))
     reporting_job.run_batch(events=5_000)
     reporting_job.quarantine("broken", 1, "ValueError: no", "Traceback …\nValueError: no")
-    reporting_job.beat()
+    reporting_job.beat(failing_outputs=[OutputReport(name="db", error="no route", lost_rows=2)])
     admin_page.goto("/streams/logins/jobs/main")
 
     expect(admin_page.get_by_role("row")).to_have_count(2 + 1 + 1 + 1)  # heads; rules; start
     expect(admin_page.locator("figure.chart canvas")).to_have_count(10)
+    failing = admin_page.locator(".job-notice")
+    expect(failing).to_contain_text("The output db cannot be written and has lost 2 rows: no route")
     admin_page.get_by_role("button", name="1 quarantined").click()
     expect(admin_page).to_have_url(f"{dashboard.url}/streams/logins/jobs/main?state=quarantined")
     rows = admin_page.get_by_role("row").filter(has_text="broken")

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from api.access.authentication import Role
 from cep.instants import instant_ms, iso_text
+from contract.reports import DiscoveryReport
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.dashboard.browsing import guarded_page, have_signed_in
 from tests.dashboard.reporting_job import ReportingJob
@@ -117,11 +118,16 @@ def test_without_a_job_it_says_so(admin_page: Page, dashboard: ServedDashboard) 
     expect(row(admin_page, "failed-logins")).to_contain_text("published, in no job")
 
 
-def test_what_a_stale_job_last_said_is_shown_as_old(
+def test_that_a_job_reads_no_rules_is_told_and_what_a_stale_one_said_is_shown_as_old(
     admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
 ) -> None:
     publish(dashboard, "failed-logins")
-    reporting_job.run_batch()
+    reporting_job.run_batch(discovery=DiscoveryReport(status="failing", error="no route to host"))
+    for page in (RULES, f"{RULES}/failed-logins"):
+        admin_page.goto(page)
+        notice = admin_page.locator(".job-notice")
+        expect(notice).to_contain_text("cannot read its rules")
+        expect(notice).to_contain_text("no route to host")
     dashboard.clock.shift_ms += 10 * MINUTE_MS
     admin_page.goto(RULES)
     expect(admin_page.locator(".job-notice")).to_contain_text("main has not reported since")

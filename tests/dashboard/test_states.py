@@ -21,7 +21,7 @@ from api.rules.schemas import Standing
 from api.webhooks.schemas import DeliveryState
 from cep.definition.document import Severity
 from cep.trials.reports import TriedPartialMatch
-from contract.reports import Counters, MatchKind, RunningState
+from contract.reports import MatchKind, RunningState
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
@@ -95,20 +95,11 @@ def test_nothing_of_a_silent_job_is_shown_as_if_it_were_so_now(
     admin_page.goto(f"{RULES}/failed-logins")
     found = admin_page.get_by_role("figure", name="Matches per five minutes")
     expect(found.locator("strong")).to_have_text("\N{EN DASH}")
-
-
-def test_what_a_version_before_found_within_the_hour_is_not_called_nothing(
-    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
-) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
-    reporting_job.change("failed-logins", 1, counters=Counters(matches=82))
-    reporting_job.beat()
-    admin_page.goto(f"{RULES}/failed-logins")
-    row = admin_page.get_by_role("table", name="This rule in each job").locator("tbody")
-    expect(row).to_contain_text("82")
-    expect(row).to_contain_text("in the last hour")
-    expect(row).not_to_contain_text("none yet")
+    admin_page.goto("/streams/logins/matches")
+    tail = admin_page.locator(".tail-status")
+    expect(tail).to_have_text("job silent")
+    reporting_job.stop("deployed")
+    expect(tail).to_have_text("no job running")
 
 
 def test_the_figure_of_quarantined_versions_counts_all_of_them(
@@ -139,7 +130,7 @@ _SHOWN_ONLY = {
     "list": {"scheduled", "current"},
     "webhook": {"enabled", "disabled"},
     "draft": {"valid"},
-    "tail": {"live", "reading", "lost", "held", "ended"},
+    "tail": {"live", "reading", "lost", "silent", "jobless", "held", "ended"},
 }
 _OF_THE_SERVICE = {
     "running": states_of(RunningState, Standing),

@@ -132,6 +132,7 @@ def let_time_pass_until(
     job.wait_until(is_there)
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.long
 def test_a_rule_from_the_editor_runs_in_a_real_job_and_what_it_finds_is_shown(

@@ -175,6 +175,7 @@ def test_a_wrong_rule_is_told_and_the_others_are_taken(what: str, service: Broke
         assert discovery.health.problems
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_a_job_finds_everything_while_its_source_of_rules_is_broken(
     tmp_path: Path, service: BrokenService

@@ -160,6 +160,7 @@ def test_a_service_under_load_answers_and_loses_nothing(
     stormed(migrated_store(store))
 
 
+@pytest.mark.nightly
 def test_a_service_whose_database_is_cut_off_again_and_again(
     migrated_store: Callable[[str], str], stormed: Callable[..., None]
 ) -> None:
@@ -169,6 +170,7 @@ def test_a_service_whose_database_is_cut_off_again_and_again(
         stormed(through, partial(cut_again_and_again, way))
 
 
+@pytest.mark.nightly
 def test_a_service_whose_database_is_restarted_and_crashes(stormed: Callable[..., None]) -> None:
     with private_postgresql() as cluster:
         stormed(cluster.url, partial(restart_again_and_again, cluster))

@@ -238,3 +238,6 @@ def test_a_condition_names_earlier_steps_its_own_and_those_of_an_earlier_repetit
     assert pattern.next(inner).times(2).validate()
     with pytest.raises(PatternError, match="y comes later"):
         pattern.next(inner).validate()
+    watched = Pattern.begin("x").not_followed_by("y").followed_by("z").where("n > y.n")
+    with pytest.raises(PatternError, match="y must not occur, so it has no event"):
+        pattern.next(watched).times(2).validate()

@@ -9,6 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import Pattern, find_matches
+from cep.events.order import EventTime
+from cep.events.table import EventRows
+from cep.expression import Schema
 from cep.trials.explanation import explained
 from cep.trials.key_history import (
     BadQuestion,
@@ -28,12 +31,18 @@ FAIL = {"name": "fail", "where": "action = 'fail'"}
 LOGIN = {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"}
 
 
-def rule_of(pattern: dict[str, Any] | str, key_by: Sequence[str] = ("user",)) -> Rule:
+def rule_of(
+    pattern: dict[str, Any] | str, key_by: Sequence[str] = ("user",), order_by: Sequence[str] = ()
+) -> Rule:
     if isinstance(pattern, str):
         definition: dict[str, Any] = {"pattern": {"match_recognize": pattern}}
     else:
         definition = {"pattern": pattern, "key_by": list(key_by)}
-    return read_rule(WrittenRule(definition, SCHEMA, "ts"))
+    return read_rule(WrittenRule(definition, SCHEMA, EventTime("ts", tuple(order_by))))
+
+
+def rows(events: list[dict[str, Any]]) -> EventRows:
+    return EventRows.of_json(events, Schema.from_ddl(SCHEMA))
 
 
 def event(at_ms: int, action: str, user: str = "eve", **more: Any) -> dict[str, Any]:
@@ -48,7 +57,7 @@ def told(
     attempts: int = 3,
 ) -> SpanReport:
     asked = KeySpan(key, *span)
-    return explained(rule, key_history(rule, [events], asked), asked, attempts)
+    return explained(rule, key_history(rule, [rows(events)], asked), asked, attempts)
 
 
 def words(report: SpanReport) -> str:
@@ -301,7 +310,7 @@ def test_the_matches_are_those_of_all_history_in_the_span(
         else [events]
     )
     asked = KeySpan("eve", *span)
-    history = key_history(rule, files, asked)
+    history = key_history(rule, map(rows, files), asked)
     assert history.is_exact
     report = explained(rule, history, asked, 3)
     expected = _of_all_history(rule.pattern, events, span)
@@ -344,12 +353,12 @@ def test_too_many_events_are_refused() -> None:
     events = [event(at, "fail") for at in range(30)]
     asked = KeySpan("eve", 0, MINUTE)
     with pytest.raises(BeyondReading, match="more than 29 events in the time that bears on"):
-        key_history(rule, [events], asked, ReadingLimits(read=29))
+        key_history(rule, [rows(events)], asked, ReadingLimits(read=29))
     with pytest.raises(BeyondReading, match="the key eve has more than 29 events"):
-        key_history(rule, [events], asked, ReadingLimits(of_key=29))
-    assert len(key_history(rule, [events], asked, ReadingLimits(30, 30)).events) == 30
+        key_history(rule, [rows(events)], asked, ReadingLimits(of_key=29))
+    assert len(key_history(rule, [rows(events)], asked, ReadingLimits(30, 30)).events) == 30
     others = [event(at + 99 * MINUTE, "fail") for at in range(30)]
-    assert key_history(rule, [others], asked, ReadingLimits(read=1)).read == 0
+    assert key_history(rule, [rows(others)], asked, ReadingLimits(read=1)).read == 0
 
 
 @pytest.mark.parametrize(
@@ -358,7 +367,7 @@ def test_too_many_events_are_refused() -> None:
 )
 def test_a_key_that_is_none_is_refused(key: str, told_of: str) -> None:
     with pytest.raises(BadQuestion, match=told_of):
-        key_history(rule_of(steps(FAIL)), [[]], KeySpan(key, 0, 1))
+        key_history(rule_of(steps(FAIL)), [rows([])], KeySpan(key, 0, 1))
 
 
 def test_an_empty_span_is_refused() -> None:
@@ -370,9 +379,9 @@ def test_two_keys_that_are_written_alike_are_not_mixed() -> None:
     rule = rule_of(steps(FAIL, LOGIN), ["user", "action"])
     events = [event(1, "c", "a, b"), event(2, "b, c", "a")]
     with pytest.raises(BadQuestion, match="write the values of one as a JSON array"):
-        key_history(rule, [events], KeySpan("a, b, c", 0, 9))
-    found = key_history(rule, [events], KeySpan('["a", "b, c"]', 0, 9))
-    assert [each["ts"] for each in found.events] == [2]
+        key_history(rule, [rows(events)], KeySpan("a, b, c", 0, 9))
+    found = key_history(rule, [rows(events)], KeySpan('["a", "b, c"]', 0, 9))
+    assert [each["user"] for each in found.events] == ["a"]
 
 
 def test_events_without_a_time_are_counted() -> None:
@@ -380,6 +389,7 @@ def test_events_without_a_time_are_counted() -> None:
     events = [event(1, "fail"), {"user": "eve"}, event(1, "x") | {"ts": "soon"}]
     report = told(rule, events)
     assert (report.event_count, report.unusable) == (1, 2)
+    assert words(report).startswith("2 events could not be read: ts: is missing; every event needs")
 
 
 def test_what_is_told_of_long_events_is_bounded() -> None:
@@ -392,11 +402,11 @@ def test_what_is_told_of_long_events_is_bounded() -> None:
 
 
 def test_columns_order_events_of_one_millisecond() -> None:
-    rule = rule_of(steps(FAIL, LOGIN))
     events = [event(1, "login", amount=2.0), event(1, "fail", amount=1.0)]
     asked = KeySpan("eve", 0, 9)
     for order_by, count in (((), 0), (("amount",), 1)):
-        history = key_history(rule, [events], asked, order_by=order_by)
+        rule = rule_of(steps(FAIL, LOGIN), order_by=order_by)
+        history = key_history(rule, [rows(events)], asked)
         assert explained(rule, history, asked, 3).match_count == count
 
 

@@ -2,7 +2,7 @@
 
 The first stage of reading a document that came as text. libyaml reads it, in time linear in its
 length. Duplicate keys are refused, and so are depth beyond a limit and YAML aliases, with which a
-few lines can expand to gigabytes.
+few lines can expand to gigabytes; and what YAML 1.1 alone takes for a number or a truth value.
 """
 
 import json
@@ -24,7 +24,12 @@ _TOO_DEEP: Final = Problem(
 )
 _MAXIMUM_DEPTH: Final = 100
 _PATHS_PER_CHARACTER: Final = 100
-_NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
+_CONVERTED: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool"))
+_ONLY_IN_YAML_1_1: Final = re.compile(
+    r"yes|no|on|off|[-+]?0[0-9_]+|[-+]?0b[01_]+|.*[_:].*", re.IGNORECASE
+)
+"""Truth values and numbers that are texts, or other numbers, to newer versions and to most people:
+a country NO, a code 0042, a time 12:30."""
 _LONGEST_NUMBER: Final = 4_300
 _SURROGATE: Final = re.compile(r"\\(?:u[dD][89a-fA-F][0-9a-fA-F]{2}|.)")
 
@@ -67,7 +72,7 @@ def read_yaml_text(text: str) -> SourceDocument:
     """Return the data and the places of a YAML document.
 
     Raises:
-        PatternError: it is not YAML, has a key twice, or uses aliases.
+        PatternError: it is not YAML, has a key twice, uses aliases, or a value that YAML changes.
     """
     with _refusing(text):
         loader = _Loader(text)
@@ -223,10 +228,8 @@ class _Places:
             case yaml.SequenceNode():
                 for index, item in enumerate(node.value):
                     self._add_child(f"{path}[{index}]", item, item)
-            case yaml.ScalarNode(tag=tag, value=value) if tag in _NUMBERS:
-                if len(value) > _LONGEST_NUMBER:  # 1:59:59 and so on takes quadratic time
-                    problem = f"a number has more than {_LONGEST_NUMBER} characters"
-                    raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+            case yaml.ScalarNode(tag=tag) if tag in _CONVERTED:
+                _check_converted(node)
             case _:
                 return
 
@@ -239,6 +242,18 @@ class _Places:
         place = ScalarPlace.of(value, self._text)
         self.marks[path] = Mark(start.line + 1, start.column + 1, place)
         self.add(value, path)
+
+
+def _check_converted(node: yaml.ScalarNode) -> None:
+    """Refuse what takes too long to convert, and what is converted by YAML 1.1 alone."""
+    problem, written = "", node.value
+    if len(written) > _LONGEST_NUMBER:  # 1:59:59 and so on takes quadratic time
+        problem = f"a number has more than {_LONGEST_NUMBER} characters"
+    elif not node.style and _ONLY_IN_YAML_1_1.fullmatch(written):
+        read = json.dumps(yaml.load(written, Loader=CSafeLoader))
+        problem = f"YAML reads {written} as {read}; quote it, or write {read}"
+    if problem:
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 def _alias_refused(text: str) -> yaml.MarkedYAMLError:

@@ -43,18 +43,17 @@ def condition_problems(
 
 
 def _empty_steps(tree: PatternTree, place: Place) -> dict[str, tuple[str, str]]:
+    in_front = [each.in_front for each in (place, *place.groups)]
+    repeated = [(each.element,) for each in place.groups if each.element.times is not None]
     seen = {
         step.name
-        for each in (place, *place.groups)
-        for step in steps_of(each.in_front)
+        for elements in (*in_front, *repeated)
+        for step in steps_of(elements)
         if not step.is_negative
     }
-    # Flink's cases name a step in its own condition though it does not repeat: `COUNT(a.x) = 0`.
-    repeated = (
-        place.element,
-        *(each.element for each in place.groups if each.element.times is not None),
-    )
-    seen |= {step.name for step in steps_of(repeated)}
+    # Flink's cases name a step in its own condition though it does not repeat, even a NOT step:
+    # `COUNT(a.x) = 0`.
+    seen |= {step.name for step in steps_of((place.element,))}
     empty = {}
     for step in tree.steps():
         if step.name in seen:

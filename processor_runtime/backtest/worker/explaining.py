@@ -3,13 +3,15 @@
 KeyQuestion, files ──► events of the key ──the matcher, traced──► SpanReport that the service takes
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cep.definition.given_lists import GivenList
-from cep.events.table import UnreadableEvents, iter_mappings
+from cep.events.order import EventTime
+from cep.events.table import EventRows, UnreadableEvents, event_rows
+from cep.expression import Schema
 from cep.signing.code import CodePlace
 from cep.signing.keys import SigningKeys
 from cep.trials.explanation import explained
@@ -60,9 +62,9 @@ def explanation(
         Unfit: the events do not fit the stream, or cannot be matched.
     """
     span = KeySpan(question.key, task.from_ms or 0, task.until_ms or 0)
-    every = (_events(path) for path in files)
+    every = (_events(path, rule.schema) for path in files)
     limits = ReadingLimits(read=most_events)
-    history = key_history(rule, every, span, limits, task.stream.order_by)
+    history = key_history(rule, every, span, limits)
     attempts = question.attempts
     while True:
         report = explained(rule, history, span, attempts)
@@ -81,15 +83,22 @@ def _written(task: BacktestTask, lists: GivenLists) -> WrittenRule:
         for each in lists.lists
         for version in each.versions
     )
-    column = task.stream.event_time_column
-    return WrittenRule(definition, task.stream.ddl, column, tuple(map(written_list, given)))
+    time = EventTime(task.stream.event_time_column, tuple(task.stream.order_by))
+    return WrittenRule(definition, task.stream.ddl, time, tuple(map(written_list, given)))
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def _events(path: Path, schema: Schema | None) -> EventRows:
     try:
-        events, _ = iter_mappings(path.read_bytes(), path.name)
-        yield from events
+        events = event_rows(path.read_bytes(), path.name, schema)
     except OSError as error:
         raise UnreadableEvents(f"cannot read {path}: {error.strerror}") from None
+    except UnreadableEvents as error:
+        raise UnreadableEvents(f"{path}: {error}") from None
+    return replace(events, rows=_of_file(path, events.rows))
+
+
+def _of_file(path: Path, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    try:
+        yield from events
     except UnreadableEvents as error:
         raise UnreadableEvents(f"{path}: {error}") from None

@@ -16,12 +16,12 @@ import pyarrow as pa
 from pydantic_core import from_json, to_json
 
 from cep.nfa.codec import pack, unpack
+from processor_runtime.output.unusable_events import EARLIEST_MS
 from processor_runtime.rows.event_block import Arrival, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.shard_status import EventCounts
 from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.stages.asked_keys import KeyQuestion
-from processor_runtime.stages.key_stage import EventCounts
-from processor_runtime.stages.unusable_events import EARLIEST_MS
 
 DDL: Final = (
     "shard INT, kind STRING, batch_id BIGINT, position BIGINT, from_ms BIGINT, until_ms BIGINT, "

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from pyspark.sql.types import LongType, TimestampNTZType
 
 from processor_runtime.job_file.timing import Trigger
+from processor_runtime.output.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
 from processor_runtime.spark.plan.stages import (
@@ -25,7 +26,6 @@ from processor_runtime.spark.plan.stages import (
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.key_stage import TICK, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
-from processor_runtime.stages.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 
 _EVENT_TIME: Final = "_event_time"
 

@@ -19,9 +19,10 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from processor_runtime.rows.line_files import LineFiles
+from processor_runtime.output.line_files import LineFiles
+from processor_runtime.output.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
-from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
+from processor_runtime.rows.shard_status import EventCounts, write_status
 from processor_runtime.spark.plan.block_rows import (
     Received,
     counts_row,
@@ -34,9 +35,8 @@ from processor_runtime.spark.plan.block_rows import (
 from processor_runtime.spark.plan.spark_state import SparkState
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.asked_keys import questions
-from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.stages.shard_status import write_status
 
 STATUS: Final = "status"
 """Kind of the row with which each shard ends a batch; its `output` is a `ShardStatus`.

@@ -6,6 +6,8 @@ They are written one after the other, in the order of the job file; the first th
 batch, which is then written again to all of them.
 """
 
+import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +17,7 @@ from typing import Final, Self, assert_never
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
+from contract.reports import OutputReport
 from processor_runtime.job_file.outputs import (
     ConsoleOutput,
     DeltaOutput,
@@ -26,22 +29,28 @@ from processor_runtime.job_file.outputs import (
     ServiceOutput,
     WebhookOutput,
 )
+from processor_runtime.output.line_files import BatchLines
+from processor_runtime.output.row_columns import LINES
 from processor_runtime.reporting import MatchPoster
-from processor_runtime.rows.line_files import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
-from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark.failure_text import failure_text, without
 from processor_runtime.spark.sinks.console import ConsoleSink
 from processor_runtime.spark.sinks.files.delta import DeltaSink
 from processor_runtime.spark.sinks.files.sink import FileSink
 from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
 from processor_runtime.spark.sinks.kafka import KafkaSink, SparkKafkaSink
-from processor_runtime.spark.sinks.output_sink import OutputFailed, OutputSink, SinkSurroundings
+from processor_runtime.spark.sinks.output_sink import (
+    OutputFailed,
+    OutputSink,
+    RowsLost,
+    SinkSurroundings,
+)
 from processor_runtime.spark.sinks.service import ServiceSink
 from processor_runtime.spark.sinks.webhook.sink import WebhookSink
 
 ROW_COLUMNS: Final = tuple(SCHEMA.names())
 _NO_LINES: Final = BatchLines()
+_log = logging.getLogger("percept.outputs")
 
 
 @dataclass(frozen=True)
@@ -79,10 +88,11 @@ class JobOutput:
         batch_id: int,
         row_counts: Mapping[str, int],
         lines: BatchLines = _NO_LINES,
-    ) -> None:
-        """Write what of a batch this output wants; see `JobOutputs.write`.
+    ) -> int:
+        """Write what of a batch this output wants, as `JobOutputs` says; return how many rows.
 
         Raises:
+            RowsLost: some of them are given up.
             OutputFailed: it could not be written.
         """
         try:
@@ -92,7 +102,7 @@ class JobOutput:
             if isinstance(self.sink, FileSink) and not row_count and not self.side_tags:
                 # To say which rows are wanted takes Spark some time, and there are none.
                 self.sink.write(rows, batch_id, 0, own)
-                return
+                return len(own)
             wanted = self._wanted(rows)
             if self.side_tags and row_counts.get("side", 0):
                 # How many there are of each tag is not known; the rows are persisted.
@@ -101,12 +111,15 @@ class JobOutput:
                 self.sink.write(wanted, batch_id, row_count, own)
             else:
                 self.sink.write(wanted, batch_id, row_count)
+        except RowsLost:
+            raise
         except Exception as error:  # noqa: BLE001 - raised again, named
             text = failure_text(error, self.sink.secrets)
             failed = OutputFailed(self.name, text, self.sink.remedy)
             # What has a secret in its text must not appear as the cause in a traceback.
             is_clean = without(str(error), self.sink.secrets) == str(error)
             raise failed from (error if is_clean else None)
+        return row_count + len(own)
 
 
 class JobOutputs:
@@ -114,6 +127,13 @@ class JobOutputs:
 
     def __init__(self, outputs: Sequence[JobOutput]) -> None:
         self.outputs = tuple(outputs)
+        self._lost_rows: Counter[str] = Counter()
+        self._failing: dict[str, OutputReport] = {}
+
+    @property
+    def failing(self) -> tuple[OutputReport, ...]:
+        """The outputs that could not take the newest rows for them; for any thread."""
+        return tuple(self._failing.values())
 
     def __enter__(self) -> Self:
         return self
@@ -148,7 +168,22 @@ class JobOutputs:
             OutputFailed: an output could not be written; those before it have been.
         """
         for output in self.outputs:
-            output.write(rows, batch_id, row_counts, lines)
+            try:
+                if output.write(rows, batch_id, row_counts, lines):
+                    self._failing = {
+                        n: told for n, told in self._failing.items() if n != output.name
+                    }
+            except RowsLost as lost:
+                _log.error("output '%s': %s", output.name, lost)
+                self._lost_rows[output.name] += lost.count
+                self._note(output.name, str(lost))
+            except OutputFailed as failed:
+                self._note(output.name, failed.reason)
+                raise
+
+    def _note(self, name: str, reason: str) -> None:
+        told = OutputReport(name=name, error=reason, lost_rows=self._lost_rows[name])
+        self._failing = self._failing | {name: told}
 
     def close(self) -> None:
         """Let go of connections and threads, in the reverse order."""

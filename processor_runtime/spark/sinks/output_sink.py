@@ -23,6 +23,7 @@ class OutputSink(Protocol):
             row_count: how many rows there are.
 
         Raises:
+            RowsLost: some could not be written and never will be; the job goes on.
             Exception: they could not be written; `JobOutputs` makes it an `OutputFailed`.
         """
 
@@ -69,9 +70,18 @@ class SinkSurroundings:
         return value
 
 
+class RowsLost(RuntimeError):
+    """Rows were given up, as the job file allows; the message says how many of which batch, why."""
+
+    def __init__(self, count: int, reason: str) -> None:
+        super().__init__(reason)
+        self.count = count
+
+
 class OutputFailed(RuntimeError):
     """A batch could not be written to an output; the message says which, why, and what to do."""
 
     def __init__(self, name: str, reason: str, remedy: str) -> None:
-        super().__init__(f"output '{name}': {reason.rstrip('.')}. {remedy}".rstrip())
+        self.reason = f"{reason.rstrip('.')}. {remedy}".rstrip()
+        super().__init__(f"output '{name}': {self.reason}")
         self.name = name

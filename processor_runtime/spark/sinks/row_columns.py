@@ -12,7 +12,7 @@ from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
-from processor_runtime.rows.row_columns import LINES
+from processor_runtime.output.row_columns import LINES
 
 ROW_ID: Final = "row_id"
 

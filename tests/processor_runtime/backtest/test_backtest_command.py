@@ -226,7 +226,7 @@ def test_labels_of_the_service_are_those_of_every_version(folder: Path) -> None:
         f"{columns}\nsome,failed-logins,7,match,eve,{times[1]},noon,resolved,", encoding="utf-8"
     )
     refused = run(*words)
-    assert (refused.exit_code, "labels.csv: line 2: key, start and end" in refused.stderr) == (
+    assert (refused.exit_code, "labels.csv: label 1: key, start and end" in refused.stderr) == (
         2,
         True,
     )
@@ -304,12 +304,17 @@ def test_what_cannot_be_run_is_told(words: list[str], told: str) -> None:
     assert told in result.stderr
 
 
-def test_labels_that_are_neither_true_nor_false_are_refused(folder: Path) -> None:
-    (folder / "labels.csv").write_text("key,label\neve,perhaps\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("key,label\neve,perhaps\n", "label 1: the label 'perhaps' is neither true nor false"),
+        ("key,label,key\neve,true,bob\n", "line 1: 2 columns are called key"),
+    ],
+)
+def test_labels_that_are_not_clear_are_refused(folder: Path, content: str, told: str) -> None:
+    (folder / "labels.csv").write_text(content, encoding="utf-8")
     result = run("rule.yaml", "-e", "events.jsonl", "--labels", "labels.csv")
-    assert result.exit_code == 2
-    assert "line 2" in result.stderr
-    assert "perhaps" in result.stderr
+    assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
 
 
 def test_keys_cannot_write_to_the_terminal(folder: Path) -> None:

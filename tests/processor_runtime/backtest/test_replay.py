@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.backtest.replay import replayed
+from processor_runtime.output.unusable_events import FUTURE, MALFORMED
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.output_rows import ROW_KINDS
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
 from processor_runtime.stages.shard_matcher import MatchSettings
-from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     absence,

@@ -25,33 +25,33 @@ from contract.snapshot import (
     SnapshotRollout,
     StreamDefinition,
 )
-from processor_runtime.driver.alert_state import AlertStates
-from processor_runtime.driver.batch_record import list_file
-from processor_runtime.driver.job_progress import JobProgress
-from processor_runtime.driver.job_status import JobStatus
-from processor_runtime.driver.offset_log import BatchStart
-from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
-from processor_runtime.rows.event_block import TIME, EventBlock
-from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rules.alerts import budgets_of, groupings_of
-from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.rules.rule_set import RuleSet, compile_rules
-from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
-from processor_runtime.schedule.timeline import Timeline
-from processor_runtime.schedule.timeline_document import read_timeline
-from processor_runtime.stages.alerting import (
+from processor_runtime.alerting.alert_decisions import (
     AlertRules,
     AlertState,
     BatchEnd,
     ListedRows,
     alerted,
 )
+from processor_runtime.alerting.budgets import throttled_until
+from processor_runtime.driver.alert_state import AlertStates
+from processor_runtime.driver.batch_record import list_file
+from processor_runtime.driver.job_progress import JobProgress
+from processor_runtime.driver.job_status import JobStatus
+from processor_runtime.driver.offset_log import BatchStart
+from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
+from processor_runtime.output.unusable_events import FUTURE, MALFORMED
+from processor_runtime.rows.event_block import TIME, EventBlock
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.shard_status import EventCounts, ShardStatus, read_status, write_status
+from processor_runtime.rules.alerts import budgets_of, groupings_of
+from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.rule_set import RuleSet, compile_rules
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.schedule.timeline import Timeline
+from processor_runtime.schedule.timeline_document import read_timeline
 from processor_runtime.stages.asked_keys import KeyQuestion, questions
-from processor_runtime.stages.budgets import throttled_until
-from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.stages.shard_status import ShardStatus, read_status, write_status
-from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
 from processor_runtime.state.memory import StateInMemory
 
 Event = Mapping[str, Any]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.compiling import is_available
-from processor_runtime.rows import arrow_texts
-from processor_runtime.rows.arrow_texts import TooLarge, join_pieces, texts
+from processor_runtime.output import arrow_texts
+from processor_runtime.output.arrow_texts import TooLarge, join_pieces, texts
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
 

@@ -12,9 +12,9 @@ from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.expression import Schema
 from contract.snapshot import SnapshotRollout
+from processor_runtime.alerting.budgets import Spent, Window
 from processor_runtime.driver.alert_state import read_spent, write_spent
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.stages.budgets import Spent, Window
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (

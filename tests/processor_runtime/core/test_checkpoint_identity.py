@@ -33,7 +33,7 @@ def test_a_checkpoint_is_the_same_at_every_start() -> None:
     assert identity(files) == identity(files, 8) == made
 
 
-@pytest.mark.parametrize("made_in", [2, 4])
+@pytest.mark.parametrize("made_in", [3, 5])
 def test_a_checkpoint_of_another_format_is_refused_with_both_versions_and_what_to_do(
     made_in: int,
 ) -> None:
@@ -45,7 +45,7 @@ def test_a_checkpoint_of_another_format_is_refused_with_both_versions_and_what_t
         identity(files)
     assert str(raised.value) == (
         f"checkpoint: it has format {made_in}, made by Percept 0.0.7; this is Percept "
-        f"{version('percept')}, which reads format 3 only; run the version that made it, or "
+        f"{version('percept')}, which reads format 4 only; run the version that made it, or "
         "choose another directory and begin anew"
     )
     assert files == before

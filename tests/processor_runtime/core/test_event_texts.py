@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.compiling import is_available
-from processor_runtime.rows.arrow_texts import TooLarge, series_texts
-from processor_runtime.rows.event_texts import event_text, event_texts, value_texts
+from processor_runtime.output.arrow_texts import TooLarge, series_texts
+from processor_runtime.output.event_table import value_texts
 from processor_runtime.rows.json_text import plain_json_text
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
 
 COLUMNS: Final[dict[str, tuple[Any, st.SearchStrategy[Any]]]] = {
     "whole": (pl.Int64, st.integers(-(2**63), 2**63 - 1)),
@@ -39,20 +41,16 @@ def test_they_are_the_same_as_one_by_one(data: st.DataObject) -> None:
     rows = data.draw(st.lists(row, max_size=6))
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     wanted = [plain_json_text(each) for each in frame.to_dicts()]
-    assert event_texts(frame) == wanted
-    assert [event_text(each, names) for each in frame.rows()] == wanted
-    assert compiled_texts(frame) in (None, wanted)
+    assert compiled_texts(frame) == wanted
 
 
 def test_every_escaped_sign_is_escaped() -> None:
     chars = [chr(number) for number in range(0x180)]
     frame = pl.DataFrame({"char": chars, "other": ["a"] * len(chars)})
-    assert event_texts(frame) == [plain_json_text(each) for each in frame.to_dicts()]
-    assert compiled_texts(frame) in (None, event_texts(frame))
+    assert compiled_texts(frame) == [plain_json_text(each) for each in frame.to_dicts()]
     for char in chars:  # alone: another could let the column be written value by value
         alone = pl.DataFrame({"char": [char]})
-        assert event_texts(alone) == [plain_json_text({"char": char})]
-        assert compiled_texts(alone) in (None, event_texts(alone))
+        assert compiled_texts(alone) == [plain_json_text({"char": char})]
 
 
 def test_there_may_be_no_columns_and_no_rows() -> None:
@@ -61,11 +59,9 @@ def test_there_may_be_no_columns_and_no_rows() -> None:
         (pl.DataFrame(schema={"a": pl.Int64}), []),
         (pl.DataFrame(), []),
     ):
-        assert event_texts(frame) == wanted
-        assert compiled_texts(frame) in (None, wanted)
+        assert compiled_texts(frame) == wanted
 
 
-@pytest.mark.skipif(not is_available(), reason="numba is not installed")
 def test_compiled_code_writes_parts_of_larger_columns() -> None:
     numbers = [-(2**63), -(10**18), -1, 0, 9, 10, 99, 100, 2**63 - 1]
     frame = pl.DataFrame(
@@ -86,9 +82,8 @@ def test_compiled_code_writes_parts_of_larger_columns() -> None:
     assert [len(function.signatures) for function in functions] == [1, 1]
 
 
-@pytest.mark.skipif(not is_available(), reason="numba is not installed")
 def test_what_is_too_large_for_a_column_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    from processor_runtime.rows import event_objects  # noqa: PLC0415 - an extra
+    from processor_runtime.output import event_objects  # noqa: PLC0415 - an extra
 
     monkeypatch.setattr(event_objects, "MOST_BYTES", 1_000)
     assert len(event_objects.event_objects(pl.DataFrame({"a": [1] * 142}), no_texts)) == 142
@@ -102,11 +97,9 @@ def no_texts(column: str) -> Any:
     raise AssertionError(column)
 
 
-def compiled_texts(frame: pl.DataFrame) -> list[str] | None:
-    """Return rows as compiled code writes them; `None` where there is none."""
-    if not is_available():
-        return None
-    from processor_runtime.rows.event_objects import event_objects  # noqa: PLC0415 - an extra
+def compiled_texts(frame: pl.DataFrame) -> list[str]:
+    """Return rows as compiled code writes them."""
+    from processor_runtime.output.event_objects import event_objects  # noqa: PLC0415 - an extra
 
     found: list[str] = event_objects(
         frame, lambda name: series_texts(value_texts(frame.get_column(name)))

@@ -17,12 +17,12 @@ from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.expression import Schema
 from contract.snapshot import SnapshotRollout
+from processor_runtime.alerting import alert_decisions, groups
+from processor_runtime.alerting.group_rows import gathered_rows, tagged_matches
+from processor_runtime.alerting.key_sketch import KEYS_HELD, keys_in, merged
 from processor_runtime.driver.alert_state import read_groups, write_groups
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.alerts import Grouping
-from processor_runtime.stages import alerting, groups
-from processor_runtime.stages.group_rows import gathered_rows, tagged_matches
-from processor_runtime.stages.key_sketch import KEYS_HELD, keys_in, merged
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
@@ -438,7 +438,7 @@ def test_matches_may_be_taken_in_parts(
         return tagged_matches(rows)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alerting, "tagged_matches", remembered)
+        patch.setattr(alert_decisions, "tagged_matches", remembered)
         job.batch(events)
         job.advance(9_000)
     matches = tagged_matches(tagged)

@@ -4,9 +4,9 @@ from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.pinning import Pin
+from processor_runtime.rows.shard_status import RuleCounts, ShardStatus
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 from processor_runtime.schedule.timeline import Timeline
-from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
 OLD = Interval("guess", 1, BEGINNING_MS, 100, "old", {})
 NEW = Interval("guess", 2, 100, END_MS, "new", {})

@@ -1,9 +1,10 @@
 """Keys in buckets: few state accesses, no key lost; where a key lives."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,40 +12,81 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa import StateEncodingError
-from cep.nfa.codec import pack
-from processor_runtime.rows.key_hashing import (
-    bucket_of,
-    key_bytes,
-    key_hash,
-    key_values,
-    shard_of,
-)
-from processor_runtime.state import bucket_count
+from cep.nfa.codec import pack, sealed
+from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
+from processor_runtime.state import bucket_count, key_buckets
 from processor_runtime.state.bucket_count import KEYS_PER_BUCKET, next_count, origin
-from processor_runtime.state.bucket_index import (
-    BucketIndex,
-    BucketSummary,
-    bucket_place,
-    read_index,
-    write_index,
+from processor_runtime.state.bucket_index import NEVER, BucketIndex, read_index, write_index
+from processor_runtime.state.compression import compressed, uncompressed
+from processor_runtime.state.key_buckets import (
+    AlsoTaken,
+    BatchKeys,
+    HeldEntries,
+    KeyPlace,
+    PackedKeys,
+    take_keys,
 )
-from processor_runtime.state.key_bucket import KeyBucket, KeyEntry
-from processor_runtime.state.key_buckets import KeyBuckets
 from tests.processor_runtime.core.pipeline import DictState
 
 
-def entry(deadline_ms: int | None = None, layout: int = 1) -> KeyEntry:
-    return KeyEntry(deadline_ms, layout, b"data")
+class Entry(NamedTuple):
+    """What a key holds: never nothing."""
+
+    deadline_ms: int | None = None
+    layout: int = 1
+    data: bytes = b"data"
+    holds_back: bool = False
 
 
-def saved(state: DictState, keys: dict[bytes, KeyEntry | None]) -> KeyBuckets:
-    """Put and save; return the buckets as the next batch finds them."""
-    buckets = KeyBuckets("g", state, index_in(state))
-    for key, kept in keys.items():
-        buckets.put(key, kept)
-    buckets.save()
-    state.put("index", write_index(buckets.index))
-    return KeyBuckets("g", state, index_in(state))
+def index_in(state: DictState) -> BucketIndex:
+    data = state.get("index")
+    return BucketIndex.empty() if data is None else read_index(data)
+
+
+def taken(  # noqa: PLR0913 - as what it calls
+    state: DictState,
+    keys: Iterable[bytes] = (),
+    *,
+    due_ms: int = -1,
+    older_than: int = 0,
+    sweep: int = 0,
+    also: AlsoTaken = "none",
+) -> BatchKeys:
+    """Take keys as a batch does."""
+    place = KeyPlace("g", state, index_in(state))
+    return take_keys(
+        place,
+        PackedKeys.of(keys),
+        due_ms,
+        older_than_layout=older_than,
+        sweep=sweep,
+        also=also,
+    )
+
+
+def entries_of(batch: BatchKeys) -> dict[bytes, bytes]:
+    """Return the entry of each key that has one, and see that no key comes twice."""
+    spans, _ = batch.entries()
+    entries = [batch.data[begin:end] for begin, end in spans.tolist()]
+    keys = [batch.key(number) for number in range(len(batch))]
+    assert len(set(keys)) == len(keys)
+    return {key: entry for key, entry in zip(keys, entries, strict=True) if entry}
+
+
+def saved(state: DictState, keys: Mapping[bytes, Entry | None]) -> BucketIndex:
+    """Let a batch have these keys, all of one layout, and save what they hold then."""
+    batch, each = taken(state, keys), list(keys.values())
+    data = [b"" if entry is None else entry.data for entry in each]
+    deadlines_ms = [NEVER if entry is None else entry.deadline_ms for entry in each]
+    held = HeldEntries(
+        b"".join(data),
+        np.array([0, *accumulate(map(len, data))]),
+        np.array([NEVER if time is None else time for time in deadlines_ms], np.int64),
+        np.array([entry is not None and entry.holds_back for entry in each], np.bool_),
+    )
+    batch.save(held, next((entry.layout for entry in each if entry is not None), 1))
+    state.put("index", write_index(batch.place.index))
+    return index_in(state)
 
 
 @contextmanager
@@ -53,27 +95,8 @@ def sizes(per_bucket: int, always_resized: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bucket_count, "KEYS_PER_BUCKET", per_bucket)
         patch.setattr(bucket_count, "_ALWAYS_RESIZED", always_resized)
+        patch.setattr(key_buckets, "_TOGETHER", 3)
         yield
-
-
-def index_in(state: DictState) -> BucketIndex:
-    data = state.get("index")
-    return BucketIndex.of() if data is None else read_index(data)
-
-
-def spread(state: DictState, keys: dict[bytes, KeyEntry], buckets: int) -> KeyBuckets:
-    """Put keys into so many buckets, a power of two; return them as the next batch finds them."""
-    of_number = [KeyBucket() for _ in range(buckets)]
-    for key, kept in keys.items():
-        of_number[bucket_of(key_hash("g", key), buckets)].put(key, kept)
-    written = [each.write() for each in of_number]
-    for number, data in enumerate(written):
-        if len(of_number[number]):
-            state.put(f"b{number}", data)
-    sizes = [len(data) if len(each) else 0 for each, data in zip(of_number, written, strict=True)]
-    summaries = [each.summary(size) for each, size in zip(of_number, sizes, strict=True)]
-    state.put("index", write_index(BucketIndex.of(summaries)))
-    return KeyBuckets("g", state, index_in(state))
 
 
 def numbered(count: int) -> list[bytes]:
@@ -81,73 +104,81 @@ def numbered(count: int) -> list[bytes]:
 
 
 def test_keys_in_which_matches_wait_are_found_on_demand() -> None:
-    waiting, plain = KeyEntry(None, 1, b"w", True), KeyEntry(None, 1, b"p", False)  # noqa: FBT003
-    buckets = saved(DictState(), {b"k": plain, b"l": waiting})
-    assert dict(buckets.take([], 0, 1, 0, also="holding back")) == {b"l": waiting}
-    assert dict(buckets.take([], 0, 1, 0)) == {}
     state = DictState()
-    saved(state, {b"k": plain})
-    buckets = KeyBuckets("g", state, index_in(state))
+    saved(state, {b"k": Entry(data=b"p"), b"l": Entry(data=b"w", holds_back=True)})
+    assert entries_of(taken(state, also="holding back")) == {b"l": b"w"}
+    assert entries_of(taken(state)) == {}
+    saved(state, {b"l": None})
     before = state.accesses
-    assert dict(buckets.take([], 0, 1, 0, also="holding back")) == {}
-    assert state.accesses == before
+    assert entries_of(taken(state, also="holding back")) == {}
+    assert state.accesses == before + 1  # of the index
 
 
 def test_a_key_comes_back_as_it_was_put() -> None:
-    buckets = saved(DictState(), {b"k": KeyEntry(77, 3, b"state"), b"l": entry()})
-    taken_entries = dict(buckets.take([b"k", b"stranger"], 0, 0, 0))
-    assert taken_entries == {b"k": KeyEntry(77, 3, b"state")}
-    assert (buckets.keys, buckets.next_deadline_ms, buckets.oldest_layout) == (2, 77, 1)
+    state = DictState()
+    index = saved(state, {b"k": Entry(77, 3, b"state"), b"l": Entry(layout=3)})
+    batch = taken(state, [b"stranger", b"k"])
+    assert entries_of(batch) == {b"k": b"state"}
+    assert batch.entries()[1].tolist() == [0, 3]
+    assert (batch.due(76).tolist(), batch.due(77).tolist()) == ([False, False], [False, True])
+    assert (index.key_count, index.next_deadline_ms, index.oldest_layout) == (2, 77, 3)
 
 
 def test_buckets_grow_with_the_keys_and_lose_none() -> None:
     state = DictState()
     keys = numbered(5 * KEYS_PER_BUCKET)
     for begin in range(0, len(keys), 100):
-        buckets = saved(state, dict.fromkeys(keys[begin : begin + 100], entry()))
-    assert len(buckets.index) == 5
-    assert max(buckets.index.keys) < 3 * KEYS_PER_BUCKET
-    assert {key for key, _ in buckets.take(keys, 0, 0, 0)} == set(keys)
-    assert buckets.size_bytes == sum(len(v) for name, v in state.items() if name != "index")
+        index = saved(state, dict.fromkeys(keys[begin : begin + 100], Entry()))
+    assert len(index) == 5
+    assert max(index.keys) < 3 * KEYS_PER_BUCKET
+    assert entries_of(taken(state, keys)).keys() == set(keys)
+    assert index.size_bytes == sum(len(v) for name, v in state.items() if name != "index")
 
 
-def test_a_batch_reads_only_the_buckets_it_needs() -> None:
+def test_a_batch_reads_and_writes_only_the_buckets_it_needs() -> None:
     state = DictState()
-    saved(state, dict.fromkeys(numbered(20 * KEYS_PER_BUCKET), entry()))
-    buckets = saved(state, {b"due": entry(deadline_ms=50)})
+    saved(state, dict.fromkeys(numbered(20 * KEYS_PER_BUCKET), Entry()))
+    index = saved(state, {b"due": Entry(deadline_ms=50)})
+    assert len(index) > 8
+    for due_ms, keys, found, reads in (
+        (49, [], [], 0),
+        (50, [], [b"due"], 1),
+        (0, numbered(1), numbered(1), 1),
+    ):
+        state.accesses = 0
+        batch = taken(state, keys, due_ms=due_ms, older_than=1, sweep=9)
+        assert (list(entries_of(batch)), state.accesses) == (found, reads + 1)
     state.accesses = 0
-    assert len(buckets.index) > 8
-    assert list(buckets.take([], 49, 1, 9)) == []
-    assert state.accesses == 0
-    assert [key for key, _ in buckets.take([], 50, 1, 9)] == [b"due"]
-    assert state.accesses == 1
-    list(buckets.take([numbered(1)[0]], 0, 1, 9))
-    assert state.accesses <= 2
+    saved(state, dict.fromkeys(numbered(5), Entry()))
+    assert state.accesses <= 2 * 5 + 3
+    state.accesses = 0
+    saved(state, {b"never there": None})
+    assert state.accesses <= 1 + 1 + 1 + 1
 
 
 def test_keys_under_older_layouts_are_swept_a_few_buckets_at_a_time() -> None:
     state = DictState()
     keys = numbered(20 * KEYS_PER_BUCKET)
-    buckets = saved(state, dict.fromkeys(keys, entry(layout=1)))
+    index = saved(state, dict.fromkeys(keys, Entry(layout=1)))
     swept: set[bytes] = set()
     rounds = 0
-    while buckets.oldest_layout == 1 and rounds < 100:
-        now = {key for key, _ in buckets.take([], 0, 2, 3)}
+    while index.oldest_layout == 1 and rounds < 100:
+        now = entries_of(taken(state, older_than=2, sweep=3)).keys()
         assert not now & swept
-        buckets = saved(state, dict.fromkeys(now, entry(layout=2)))
+        index = saved(state, dict.fromkeys(now, Entry(layout=2)))
         swept |= now
         rounds += 1
     assert swept == set(keys)
-    assert rounds == -(-len(buckets.index) // 3)
+    assert rounds == -(-len(index) // 3)
 
 
 def test_a_freed_key_is_gone_and_an_empty_bucket_too() -> None:
     state = DictState()
-    saved(state, {b"k": entry(5), b"l": entry()})
-    buckets = saved(state, {b"k": None, b"never there": None})
-    assert (buckets.keys, buckets.next_deadline_ms) == (1, None)
-    buckets = saved(state, {b"l": None})
-    assert (buckets.keys, buckets.size_bytes, set(state)) == (0, 0, {"index"})
+    saved(state, {b"k": Entry(5), b"l": Entry()})
+    index = saved(state, {b"k": None, b"never there": None})
+    assert (index.key_count, index.next_deadline_ms) == (1, None)
+    index = saved(state, {b"l": None})
+    assert (index.key_count, index.size_bytes, set(state)) == (0, 0, {"index"})
 
 
 def test_keys_come_back_from_their_bytes_and_spread_over_shards() -> None:
@@ -163,115 +194,93 @@ def test_where_a_key_lives_changes_with_the_format_of_checkpoints_only() -> None
 
 
 def test_a_window_that_ends_behind_all_time_is_never_due() -> None:
-    buckets = saved(DictState(), {b"k": entry(2**63 + 5), b"l": entry(2**63 - 2)})
-    assert buckets.next_deadline_ms == 2**63 - 2
-    assert [key for key, _ in buckets.take([], 2**63 - 1, 1, 0)] == [b"l"]
+    state = DictState()
+    index = saved(state, {b"k": Entry(NEVER), b"l": Entry(NEVER - 1)})
+    assert index.next_deadline_ms == NEVER - 1
+    batch = taken(state, due_ms=NEVER)
+    assert list(entries_of(batch)) == [b"l"]
+    assert batch.due(NEVER).tolist() == [True]
 
 
-KEYS = st.sampled_from([b"a", b"b", b"c", b"d", b"e"])
+def test_keys_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_hash(_group: str, keys: Iterable[bytes]) -> Any:
+        return np.full(len(list(keys)), 7, np.uint64)
+
+    monkeypatch.setattr(key_buckets, "key_hashes", one_hash)
+    state = DictState()
+    saved(state, {b"a": Entry(data=b"1"), b"b": Entry(data=b"2"), b"ab": Entry(data=b"3")})
+    saved(state, {b"b": None, b"c": Entry(data=b"4"), b"ab": Entry(data=b"5")})
+    batch = taken(state, [b"c", b"b", b"ab", b"d"])
+    assert entries_of(batch) == {b"c": b"4", b"ab": b"5"}
+    assert entries_of(taken(state, also="all")) == {b"a": b"1", b"c": b"4", b"ab": b"5"}
+
+
 ENTRIES = st.builds(
-    KeyEntry,
+    Entry,
     st.none() | st.integers(0, 9),
-    st.integers(1, 3),
-    st.binary(max_size=3),
+    st.just(1),
+    st.binary(min_size=1, max_size=20),
     st.booleans(),
 )
-
-
-@given(st.lists(st.tuples(KEYS, st.none() | ENTRIES), max_size=20), st.integers(0, 20))
-def test_a_bucket_is_a_mapping_that_can_be_written_at_any_time(
-    changes: list[tuple[bytes, KeyEntry | None]], written_after: int
-) -> None:
-    expected: dict[bytes, KeyEntry] = {}
-    bucket = KeyBucket()
-    for place, (key, kept) in enumerate(changes):
-        if place == written_after:
-            bucket = KeyBucket.read(bucket.write())
-        if kept is None:
-            assert bucket.remove(key) is (expected.pop(key, None) is not None)
-        else:
-            bucket.put(key, kept)
-            expected[key] = kept
-    bucket = KeyBucket.read(bucket.write())
-    assert {key: bucket[key] for key in bucket.keys} == expected
-    assert (len(bucket), [key in bucket for key in expected]) == (
-        len(expected),
-        [True] * len(expected),
-    )
-    assert set(bucket.due(5)) == {
-        key
-        for key, kept in expected.items()
-        if kept.deadline_ms is not None and kept.deadline_ms <= 5
-    }
-    assert set(bucket.older_than(2)) == {key for key, kept in expected.items() if kept.layout < 2}
-    assert set(bucket.holding_back()) == {key for key, kept in expected.items() if kept.holds_back}
-    deadlines = [kept.deadline_ms for kept in expected.values() if kept.deadline_ms is not None]
-    assert bucket.summary(9) == BucketSummary(
-        min(deadlines, default=None),
-        min((kept.layout for kept in expected.values()), default=None),
-        len(expected),
-        9,
-        any(kept.holds_back for kept in expected.values()),
-    )
-
-
-def check_equal(state: DictState, expected: dict[bytes, KeyEntry]) -> None:
-    """Compare the buckets in a state, each time as a new batch finds them, with a dict."""
-    buckets = KeyBuckets("g", state, index_in(state))
-    assert dict(buckets.take([], -1, 0, 0, also="all")) == expected
-    due = {k for k, kept in expected.items() if kept.deadline_ms is not None}
-    due = {k for k in due if (expected[k].deadline_ms or 0) <= 5}
-    buckets = KeyBuckets("g", state, index_in(state))
-    assert {key for key, _ in buckets.take([], 5, 0, 0)} == due
-    held = {k for k, kept in expected.items() if kept.holds_back}
-    assert {key for key, _ in buckets.take([], -1, 0, 0, also="holding back")} == held
-    old = {k for k, kept in expected.items() if kept.layout < 2}
-    assert {key for key, _ in buckets.take([], -1, 2, 1_000)} == old
-    assert buckets.keys == len(expected)
-    assert buckets.size_bytes == sum(len(v) for k, v in state.items() if k != "index")
-    assert len([name for name in state if name != "index"]) == np.count_nonzero(buckets.index.keys)
-    layouts = [kept.layout for kept in expected.values()]
-    assert buckets.oldest_layout == min(layouts, default=None)
-
-
 BATCHES = st.lists(
-    st.one_of(
-        st.dictionaries(st.integers(0, 60), st.none() | ENTRIES, max_size=60),
-        # Many come, or go, at once.
-        st.builds(
-            lambda numbers, kept: dict.fromkeys(range(numbers), kept),
-            st.integers(0, 60),
-            st.none() | ENTRIES,
+    st.tuples(
+        st.integers(1, 3),
+        st.one_of(
+            st.dictionaries(st.integers(0, 60), st.none() | ENTRIES, max_size=60),
+            # Many come, or go, at once.
+            st.builds(
+                lambda numbers, entry: dict.fromkeys(range(numbers), entry),
+                st.integers(0, 60),
+                st.none() | ENTRIES,
+            ),
         ),
     ),
     max_size=8,
 )
 
 
-@given(BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(1, 8))
+@given(BATCHES, st.integers(1, 4), st.integers(1, 8))
 def test_buckets_are_a_mapping_however_they_are_split_and_merged(
-    batches: list[dict[int, KeyEntry | None]],
-    power: int,
-    per_bucket: int,
-    always_resized: int,
+    batches: list[tuple[int, dict[int, Entry | None]]], per_bucket: int, always_resized: int
 ) -> None:
     state = DictState()
-    expected: dict[bytes, KeyEntry] = {}
+    expected: dict[bytes, Entry] = {}
     with sizes(per_bucket, always_resized):
-        for place, batch in enumerate(batches):
-            changes = {key_bytes((number,)): kept for number, kept in batch.items()}
-            if place == 0:
-                expected = {key: kept for key, kept in changes.items() if kept is not None}
-                spread(state, expected, 1 << power)
-                continue
-            buckets = KeyBuckets("g", state, index_in(state))
-            some = {key: expected[key] for key in changes if key in expected}
-            assert dict(buckets.take(changes, -1, 0, 0)) == some
-            saved(state, changes)
-            expected |= {key: kept for key, kept in changes.items() if kept is not None}
-            for key in [key for key, kept in changes.items() if kept is None]:
+        for layout, batch in batches:
+            changes = {
+                b"k" * (number % 7) + key_bytes((number,)): entry and entry._replace(layout=layout)
+                for number, entry in batch.items()
+            }
+            some = {key: expected[key].data for key in changes if key in expected}
+            assert entries_of(taken(state, changes)) == some
+            index = saved(state, changes)
+            expected |= {key: entry for key, entry in changes.items() if entry is not None}
+            for key in [key for key, entry in changes.items() if entry is None]:
                 expected.pop(key, None)
-            check_equal(state, expected)
+            check_equal(state, index, expected)
+
+
+def check_equal(state: DictState, index: BucketIndex, expected: dict[bytes, Entry]) -> None:
+    """Compare the buckets in a state, each time as a new batch finds them, with a dict."""
+
+    def some(keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        return {key: expected[key].data for key in keys}
+
+    assert entries_of(taken(state, also="all")) == some(expected)
+    times = {k: entry.deadline_ms for k, entry in expected.items() if entry.deadline_ms is not None}
+    batch = taken(state, [b"stranger"], due_ms=5)
+    assert entries_of(batch) == some(k for k, time_ms in times.items() if time_ms <= 5)
+    assert batch.due(5).tolist() == [False] + [True] * (len(batch) - 1)
+    held = [k for k, entry in expected.items() if entry.holds_back]
+    assert entries_of(taken(state, also="holding back")) == some(held)
+    old = [k for k, entry in expected.items() if entry.layout < 2]
+    assert entries_of(taken(state, older_than=2, sweep=1_000)) == some(old)
+    assert index.key_count == len(expected)
+    assert index.size_bytes == sum(len(v) for k, v in state.items() if k != "index")
+    assert len([name for name in state if name != "index"]) == np.count_nonzero(index.keys)
+    layouts = [entry.layout for entry in expected.values()]
+    assert index.oldest_layout == min(layouts, default=None)
+    assert index.next_deadline_ms == min(times.values(), default=None)
 
 
 # How many buckets there are
@@ -279,12 +288,15 @@ def test_buckets_are_a_mapping_however_they_are_split_and_merged(
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 5_000))
 def test_a_key_moves_only_to_and_from_the_bucket_that_is_added(hashed: int, buckets: int) -> None:
-    place = bucket_place(hashed, buckets)
+    def place_of(count: int) -> int:
+        return int(BucketIndex.empty(count).places(np.array([hashed], np.uint64))[0])
+
+    place = place_of(buckets)
     assert 0 <= place < buckets
-    assert bucket_place(hashed, buckets + 1) in {place, buckets}
-    assert origin(bucket_place(hashed, buckets + 1), buckets) == place
+    assert place_of(buckets + 1) in {place, buckets}
+    assert origin(place_of(buckets + 1), buckets) == place
     power = 1 << (buckets.bit_length() - 1)
-    assert bucket_place(hashed, power) == bucket_of(hashed, power)
+    assert place_of(power) == (hashed & 0xFFFF_FFFF) % power
 
 
 @given(st.integers(0, 10_000), st.integers(1, 500), st.integers(0, 500))
@@ -300,14 +312,14 @@ def test_no_batch_adds_or_removes_many_buckets(keys: int, buckets: int, changed:
 def test_buckets_are_few_again_once_keys_are() -> None:
     state = DictState()
     keys = numbered(100 * KEYS_PER_BUCKET)
-    buckets = saved(state, dict.fromkeys(keys, entry()))
-    assert len(buckets.index) == 100
-    buckets = saved(state, dict.fromkeys(keys[20:]))
-    while len(buckets.index) > 2:
-        count = len(buckets.index)
-        buckets = saved(state, {keys[0]: entry()})
-        assert len(buckets.index) < count
-    assert dict(buckets.take([], -1, 0, 0, also="all")) == dict.fromkeys(keys[:20], entry())
+    index = saved(state, dict.fromkeys(keys, Entry()))
+    assert len(index) == 100
+    index = saved(state, dict.fromkeys(keys[20:]))
+    while len(index) > 2:
+        count = len(index)
+        index = saved(state, {keys[0]: Entry()})
+        assert len(index) < count
+    assert entries_of(taken(state, also="all")) == dict.fromkeys(keys[:20], b"data")
     assert set(state) <= {"index", "b0", "b1"}
 
 
@@ -316,18 +328,16 @@ def test_buckets_are_few_again_once_keys_are() -> None:
 
 def test_a_bucket_that_is_lost_is_no_empty_one() -> None:
     state = DictState()
-    saved(state, dict.fromkeys(numbered(10 * KEYS_PER_BUCKET), entry()))
+    saved(state, dict.fromkeys(numbered(10 * KEYS_PER_BUCKET), Entry()))
     state.delete("b3")
-    buckets = KeyBuckets("g", state, index_in(state))
     with pytest.raises(LookupError, match="bucket 3"):
-        list(buckets.take([], 0, 0, 0, also="all"))
+        taken(state, also="all")
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.sampled_from(["b3", "index"]))
 def test_a_value_that_is_cut_off_or_changed_is_told(place: int, is_cut: bool, name: str) -> None:  # noqa: FBT001
     state = DictState()
-    keys = {key: KeyEntry(n, 1, b"%d" % n) for n, key in enumerate(numbered(480))}
-    saved(state, dict(keys))
+    saved(state, {key: Entry(n, 1, b"%d" % n) for n, key in enumerate(numbered(480))})
     data = bytearray(state[name])
     place %= len(data)
     data = data[:place] if is_cut else data
@@ -335,7 +345,26 @@ def test_a_value_that_is_cut_off_or_changed_is_told(place: int, is_cut: bool, na
         data[place] ^= 0xFF
     state.put(name, bytes(data))
     with pytest.raises(StateEncodingError):
-        dict(KeyBuckets("g", state, index_in(state)).take([], 0, 0, 0, also="all"))
+        taken(state, also="all")
+
+
+@given(st.integers(0, 400), st.integers(-2, 2**40), st.integers(0, 20))
+def test_a_bucket_whose_checksum_fits_and_nothing_else_is_told_or_read(
+    place: int, number: int, cut: int
+) -> None:
+    state = DictState()
+    saved(state, {b"k%d" % n: Entry(n, 1, b"data%d" % n) for n in range(9)})
+    content = bytearray(uncompressed(state["b0"])[len(sealed(b"")) :])
+    place %= len(content) // 8
+    content[8 * place : 8 * place + 8] = number.to_bytes(8, "little", signed=True)
+    state.put("b0", compressed(sealed(bytes(content[: len(content) - cut]))))
+    try:
+        batch = taken(state, also="all")
+    except StateEncodingError:
+        return
+    assert cut == 0
+    assert len(batch.data) == len(content)
+    assert all(0 <= a <= b <= len(content) for a, b in batch.entries()[0].tolist())
 
 
 def test_columns_of_an_index_that_do_not_fit_are_told() -> None:

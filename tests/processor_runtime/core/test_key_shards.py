@@ -1,20 +1,21 @@
-"""The shard of a key does not depend on which keys this process has met before."""
+"""The shard of a key depends on its bytes and its group alone."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from hashlib import blake2b
 
 import polars as pl
 import pytest
 
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
-from processor_runtime.stages import key_shards as at
+from processor_runtime.stages.key_shards import key_shards
 
 GROUP = "by value"
 NUMBERS = [*range(50)]
 
 
 def shards_of(values: pl.Series, shards: int) -> list[int]:
-    return at.key_shards(GROUP, pl.DataFrame({"value": values}), shards).to_list()
+    return key_shards(GROUP, pl.DataFrame({"value": values}), shards).to_list()
 
 
 def expected(values: pl.Series, shards: int) -> list[int]:
@@ -48,21 +49,16 @@ def test_with_more_shards_keys_move() -> None:
         pl.Series([Decimal("-1.50"), Decimal("1234567890123456789.01"), None]),
     ],
 )
-def test_many_keys_have_the_shards_that_few_have(
-    monkeypatch: pytest.MonkeyPatch, values: pl.Series
-) -> None:
-    pytest.importorskip("numba")
-    monkeypatch.setattr(at, "_MANY_KEYS", 1)
-    monkeypatch.setattr(at, "is_ready", lambda _package: True)
+def test_a_key_has_the_shard_of_its_bytes(values: pl.Series) -> None:
     for shards in (1, 2, 7):
         assert shards_of(values, shards) == expected(values, shards)
 
 
-def test_keys_may_have_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
+def test_keys_may_have_several_parts() -> None:
     keys = pl.DataFrame({"user": [1, None, 1, 2], "shop": ["a", "b", "a", None]})
-    few = at.key_shards(GROUP, keys, 5)
-    monkeypatch.setattr(at, "_MANY_KEYS", 1)
-    monkeypatch.setattr(at, "is_ready", lambda _package: True)
-    assert at.key_shards(GROUP, keys, 5).to_list() == few.to_list()
-    assert few.to_list() == [shard_of(key_hash(GROUP, key_bytes(row)), 5) for row in keys.rows()]
+    shards = key_shards(GROUP, keys, 5).to_list()
+    assert shards == [shard_of(key_hash(GROUP, key_bytes(row)), 5) for row in keys.rows()]
+
+
+def test_the_hash_of_a_key_is_blake2b_under_its_group() -> None:
+    assert key_hash("g", b"k") == int.from_bytes(blake2b(b"k", digest_size=8, key=b"g").digest())

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from processor_runtime.output import key_texts
+from processor_runtime.output.key_texts import KeyTable
 from processor_runtime.rows.json_text import NoJson, list_texts
-from processor_runtime.stages import key_texts
-from processor_runtime.stages.key_texts import KeyTable
 
 KEYS = [(number, f'user "{number}"') for number in range(12)]
 PARTS = st.lists(st.lists(st.integers(0, len(KEYS) - 1), max_size=6), min_size=1, max_size=3)

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.compiling import is_available
-from processor_runtime.rows.match_ids import DIGEST_BYTES, MatchIds
-from processor_runtime.rows.row_columns import RowLines
-from processor_runtime.stages.match_pieces import MatchPieces
-from processor_runtime.stages.match_tables import Matches, RuleVersions
-from processor_runtime.stages.row_plan import RowPlan
-from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
+from processor_runtime.output.match_ids import MatchIds
+from processor_runtime.output.match_tables import Matches, RuleVersions
+from processor_runtime.output.row_columns import RowLines
+from processor_runtime.output.row_plan import RowPlan
+from processor_runtime.output.unusable_events import EARLIEST_MS, LATEST_MS
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
 
@@ -88,20 +87,6 @@ def spelled(time_ms: int) -> str:
     return time.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def test_each_length_has_the_digest_of_hashlib() -> None:
-    matches = [("k", 0, -5, "y" * size) for size in range(400)]
-    plan = plan_of(matches, [(0, place) for place in range(len(matches))])
-    pieces = MatchPieces.of(plan.finders, plan.matches, plan.outputs, EPOCH)
-    digests = pieces.digests(plan.of_finder, plan.of_match).tobytes()
-    for place in range(len(matches)):
-        text = pieces.identity(plan.of_finder, plan.of_match, place)
-        assert text.startswith(b"('p', 1, 'match', '[\"k\"]', 0, -5){")
-        found = digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
-        assert found.hex() == MatchIds().match_id(
-            ("p", 1, "match", '["k"]', 0, -5), plan.matches.events[place].as_py()
-        )
-
-
 def test_times_beyond_the_year_9999_are_left_to_spark() -> None:
     plan = plan_of([("k", 0, LATEST_MS + 1, "e")], [(0, 0)])
     (rows,) = plan.rows(EPOCH, MatchIds(), as_lines=True)
@@ -110,10 +95,10 @@ def test_times_beyond_the_year_9999_are_left_to_spark() -> None:
 
 
 def test_all_arrays_are_of_one_sort_for_compiled_code() -> None:
-    from cep.nfa_kernel.match_digests import digests_of  # noqa: PLC0415 - an extra
-    from cep.nfa_kernel.match_lines import lines_of  # noqa: PLC0415 - as above
+    from cep.nfa_kernel.match_lines import lines_of  # noqa: PLC0415 - an extra
+    from cep.nfa_kernel.text_joining import join_octets  # noqa: PLC0415 - as above
 
     plan = plan_of([("k", 0, 1, "e")] * 3, [(0, 0), (1, 2), (0, 1)])
     list(plan.rows(EPOCH, MatchIds(), as_lines=True))
-    functions: list[Any] = [digests_of, lines_of]
+    functions: list[Any] = [join_octets, lines_of]
     assert [len(function.signatures) for function in functions] == [1, 1]

@@ -10,12 +10,12 @@ import pytest
 from pydantic_core import from_json
 
 from processor_runtime.batch_lines import BatchLines
+from processor_runtime.output.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 from processor_runtime.rows.event_block import TIME, Arrival, encode_events
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.stages.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,

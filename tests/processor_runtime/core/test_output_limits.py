@@ -12,8 +12,8 @@ from cep.processor import Steps
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
 from contract.snapshot import SnapshotProcessor
+from processor_runtime.output.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK, RowChunks
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK, RowChunks
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules

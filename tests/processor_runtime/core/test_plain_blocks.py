@@ -8,17 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cep import Pattern, SelectExpressions
 from cep.matching import found_columns
 from cep.matching.found_columns import FoundBlock
-from processor_runtime.rows import arrow_texts
-from processor_runtime.rows.row_columns import ARROW_SCHEMA, RowColumns, RowLines
+from processor_runtime.output import arrow_texts, plain_blocks
+from processor_runtime.output.plain_blocks import PlainBlocks
+from processor_runtime.output.plain_rules import PlainRules
+from processor_runtime.output.row_columns import ARROW_SCHEMA, RowColumns, RowLines
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.stages import plain_blocks
-from processor_runtime.stages.plain_blocks import PlainBlocks
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
+from tests.processor_runtime.core.plain_rules import MORE, PATTERNS, SELECTS
 from tests.processor_runtime.core.published import (
     Document,
     event,
@@ -28,7 +30,6 @@ from tests.processor_runtime.core.published import (
     version,
 )
 from tests.processor_runtime.core.random_rules import rule_patterns
-from tests.processor_runtime.core.test_plain_finds import MORE, PATTERNS, SELECTS
 from tests.properties import slow_property
 
 TWICE: Document = {
@@ -236,10 +237,10 @@ def test_chunks_of_columns_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
             init(rows, batch)
 
         monkeypatch.setattr(RowColumns, "__init__", watched)
-        monkeypatch.setattr("processor_runtime.stages.row_plan.ROWS_PER_CHUNK", 7)
+        monkeypatch.setattr("processor_runtime.output.row_plan.ROWS_PER_CHUNK", 7)
         assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
         assert max(sizes) == 7
-        monkeypatch.setattr("processor_runtime.stages.row_plan.CHARACTERS_PER_CHUNK", 400)
+        monkeypatch.setattr("processor_runtime.output.row_plan.CHARACTERS_PER_CHUNK", 400)
         sizes.clear()
         assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
         assert max(sizes) == 4
@@ -272,3 +273,22 @@ def test_parts_of_a_batch_have_keys_of_their_own() -> None:
     ]
     with blocks_of(0):
         assert found() == in_blocks
+
+
+def test_selects_are_shared_only_if_they_give_the_same() -> None:
+    pattern = Pattern.begin("a").followed_by("b")
+    written = [SelectExpressions(columns, pattern).written for columns in SELECTS[1:]]
+    assert written[0] == written[1]
+    assert len(set(written)) == len(written) - 1
+
+
+def test_a_select_that_an_older_version_has_pickled_is_shared_with_none() -> None:
+    pattern = Pattern.begin("a").followed_by("b")
+    rules = PlainRules(*([None] * 5))  # type: ignore[arg-type] # only its selects are looked at
+    for columns in SELECTS[1:3]:
+        older = SelectExpressions(columns, pattern)
+        del older.written
+        assert rules.shared(older) is older
+    first, second = (SelectExpressions(columns, pattern) for columns in SELECTS[1:3])
+    assert rules.shared(first) is first
+    assert rules.shared(second) is first

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from pydantic_core import from_json
 
 from contract.snapshot import KEY_SHARES, SnapshotProcessor, SnapshotRollout, SnapshotVersion
+from processor_runtime.alerting import live_finds
+from processor_runtime.alerting.live_finds import LiveFinds, _was_promoted_after
 from processor_runtime.rows.key_hashing import key_bytes, key_part
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.changes import timeline_changes
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
-from processor_runtime.stages import live_finds
-from processor_runtime.stages.live_finds import LiveFinds, _was_promoted_after
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (

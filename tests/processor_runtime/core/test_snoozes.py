@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from cep.matching.shapes import Detection
 from contract.snapshot import SnapshotSnooze
+from processor_runtime.alerting.snoozed_finds import SnoozedFinds
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import BEGINNING_MS
 from processor_runtime.schedule.snoozing import Snooze
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_matcher import MatchSettings
-from processor_runtime.stages.snoozed_finds import SnoozedFinds
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,

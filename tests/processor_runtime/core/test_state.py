@@ -1,8 +1,9 @@
 """What a shard remembers from batch to batch, and when it frees it."""
 
 from processor_runtime.rows.event_block import Arrival
-from processor_runtime.state.bucket_index import BucketIndex, BucketSummary
-from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
+from processor_runtime.rows.shard_status import StoppedRule
+from processor_runtime.state.bucket_index import BucketIndex
+from processor_runtime.state.group_header import GroupHeader, read_header, write_header
 from processor_runtime.state.keyed_state import StateUnder
 from processor_runtime.state.waiting_events import WaitingBlock
 from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline
@@ -19,10 +20,13 @@ from tests.processor_runtime.core.published import (
 
 
 def test_a_header_comes_back_as_it_was() -> None:
+    buckets = BucketIndex.empty(2)
+    for number, column in enumerate(buckets.columns()):
+        column[1] = number % 2
     header = GroupHeader(
         1_234,
         [WaitingBlock("w3", Arrival(7, 1 << 40), 5, 9, 2, 100)],
-        BucketIndex.of([BucketSummary(5, 1, 2, 30), BucketSummary()]),
+        buckets,
         {1: "abc", 2: "def"},
         {"p@1@0": {"a": 2, "": 1}},
         [StoppedRule("p@1@0", "ValueError: no", 77, "Traceback …")],

@@ -18,11 +18,11 @@ from cep.nfa.codec import unpack
 from cep.processor import Steps
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
+from processor_runtime.alerting import suppression
+from processor_runtime.alerting.suppression import BUCKETS
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.stages import suppression
 from processor_runtime.stages.shard_matcher import MatchSettings
-from processor_runtime.stages.suppression import BUCKETS
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from contract.asked_keys import KeyAnswer
+from contract.reports import OutputReport
 from discoverers import DiscovererHealth, HealthStatus, ProcessorProblem
 from discoverers.clock import Backoff, Clock
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
@@ -171,15 +172,22 @@ def test_a_job_that_ends_on_purpose_says_so_with_its_last_numbers(
 def test_a_job_that_dies_of_an_error_is_silent_so_that_its_silence_is_seen(
     served: ServedRuleService, rules: RuleService
 ) -> None:
+    failing: list[OutputReport] = []
+    job = ReportingJob("logins", "main", "instance-1")
+
     def job_that_fails() -> None:
-        with reporter(rules) as reporting:
+        with JobReporter(
+            rules, job, lambda _reason: None, failing_outputs=lambda: failing, clock=EAGER
+        ) as reporting:
             reporting.update(STATUS)
             eventually(lambda: job_in(served)["state"] == "running")
+            failing.append(OutputReport(name="db", error="no route to host"))
             raise ValueError("a batch has failed")
 
     with pytest.raises(ValueError, match="a batch has failed"):
         job_that_fails()
     assert job_in(served)["state"] == "running"  # and stale, after six heartbeats
+    assert job_in(served)["failing_outputs"] == [each.model_dump() for each in failing]
 
 
 def test_a_service_that_is_down_is_reported_to_when_it_is_back(

@@ -33,6 +33,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.faults]
 BATCHES = 6
 
 
+@pytest.mark.nightly
 def test_an_executor_that_is_killed_in_a_batch_changes_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -173,6 +173,7 @@ def places_with(texts: Mapping[str, bytes], secret: str) -> list[str]:
     return [place for place, text in texts.items() if any(form in text for form in forms)]
 
 
+@pytest.mark.nightly
 def test_a_job_leaves_no_secret_in_logs_checkpoint_metrics_plans_and_errors(
     kafka: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

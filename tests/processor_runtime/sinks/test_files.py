@@ -1,6 +1,7 @@
 """Files are there once per batch, whole or not at all, whatever happens when."""
 
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput
-from processor_runtime.rows.line_files import BatchLines
-from processor_runtime.rows.line_route import LineRoute
+from processor_runtime.output.line_files import BatchLines, LineRoute
 from processor_runtime.spark.line_routes import line_route
 from processor_runtime.spark.sinks import create_sinks
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories, DirectoryTaken
@@ -188,6 +188,19 @@ def test_a_large_batch_is_written_by_more_than_one_task(
     sink("json", tmp_path).write(rows, 0, 10)
     assert len(files_in(tmp_path, "batch=0/*.json")) == 2
     assert len(lines(tmp_path)) == 10
+
+
+def test_a_directory_that_is_removed_is_made_again_as_the_jobs_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    running = sink("json", tmp_path)
+    running.write(frame(spark, match(1)), 0, 1)
+    shutil.rmtree(tmp_path)
+    running.write(frame(spark, match(2)), 1, 1)
+    sink("json", tmp_path).write(frame(spark, match(3)), 2, 1)
+    assert sorted(line["match_id"] for line in lines(tmp_path)) == [
+        f"{number:032x}" for number in (2, 3)
+    ]
 
 
 def test_a_new_checkpoint_does_not_replace_the_batches_of_another(

@@ -16,6 +16,8 @@ from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.expression import Schema
 from cep.instants import iso_text
+from processor_runtime.alerting.group_rows import group_rows
+from processor_runtime.alerting.groups import Group
 from processor_runtime.job_file.outputs import (
     JdbcOutput,
     KafkaOutput,
@@ -26,8 +28,6 @@ from processor_runtime.spark.sinks.files.sink import FileSink
 from processor_runtime.spark.sinks.jdbc.database import database_engine
 from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
 from processor_runtime.spark.sinks.webhook.requests import signature
-from processor_runtime.stages.group_rows import group_rows
-from processor_runtime.stages.groups import Group
 from tests.api.running import postgresql_schema_named
 from tests.docs.fences import Fence, fences, rows
 from tests.processor_runtime.sinks.rows import error, frame, match, output, surroundings

@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from discoverers.clock import Backoff
-from processor_runtime.spark.sinks import OutputFailed, create_sinks
+from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
 from processor_runtime.spark.sinks.webhook.requests import (
     Deadline,
     WebhookRefused,
@@ -199,12 +199,22 @@ def test_what_cannot_be_delivered_is_logged_as_lost_or_fails_the_batch(
     wanted = {"rows_per_request": 2, "retries": 0}
     receiver = Receiver([httpx2.Response(204), httpx2.Response(403)])
     with receiver.requests_to() as requests:
-        WebhookSink(webhook(on_failure="skip", **wanted), surroundings(), requests).write(
-            rows, 8, 5
-        )
-    assert "output 'webhook': 3 of 5 rows of batch 8 are lost: the receiver answered" in caplog.text
-    assert len(receiver.requests) == 2
-    assert caplog.records[0].levelno == logging.ERROR
+        sink = WebhookSink(webhook(on_failure="skip", **wanted), surroundings(), requests)
+        outputs = JobOutputs([JobOutput("hook", frozenset({"match"}), frozenset(), sink)])
+        outputs.write(rows, 8, {"match": 5})
+        told = "3 of 5 rows of batch 8 are lost: the receiver answered"
+        assert f"output 'hook': {told}" in caplog.text
+        assert len(receiver.requests) == 2
+        assert caplog.records[0].levelno == logging.ERROR
+        (failing,) = outputs.failing
+        assert (failing.name, failing.lost_rows) == ("hook", 3)
+        assert failing.error.startswith(told)
+        outputs.write(rows, 9, {})  # nothing is sent, so it is not known to be mended
+        assert outputs.failing == (failing,)
+        receiver.script = [httpx2.Response(204)] * 3
+        outputs.write(rows, 10, {"match": 5})
+        assert not outputs.failing
+        receiver.requests.clear()
 
     receiver.script = [httpx2.Response(403)]
     with receiver.requests_to() as requests, pytest.raises(WebhookRefused, match="answered 403"):

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
-from cep.events.values import typed
+from cep.events.values import Reader, text_reader, value_reader
 from cep.expression import Schema
 from processor_runtime.job_file.source import Source
 from processor_runtime.spark.sources import events_of
@@ -161,15 +161,17 @@ def test_a_text_is_its_value_or_an_error_row_wherever_it_is_read(
 def test_an_archive_and_an_example_make_the_same_of_it(data_type: str) -> None:
     kind = dict(Schema.from_ddl(f"v {data_type}").columns)["v"]
 
-    def value(text: str) -> Any:
+    def value(text: str, read: Reader) -> Any:
         try:
-            found = typed(text, kind)
+            return read(text)
         except ValueError:
             return REFUSED
-        is_wall_clock = isinstance(found, datetime) and found.tzinfo is None
-        return found.replace(tzinfo=UTC) if is_wall_clock else found
 
-    assert {text: value(text) for text in TABLE[data_type]} == TABLE[data_type]
+    of_csv, of_json = text_reader(kind), value_reader(kind)
+    assert {text: value(text, of_csv) for text in TABLE[data_type]} == TABLE[data_type]
+    in_json = dict.fromkeys(TABLE[data_type], REFUSED)
+    in_json = in_json if data_type in IN_JSON_AS_NUMBERS else TABLE[data_type]
+    assert {text: value(text, of_json) for text in TABLE[data_type]} == in_json
 
 
 def test_a_number_in_a_column_of_times_is_milliseconds(spark: SparkSession) -> None:

@@ -43,17 +43,17 @@ def of_kind(rows: list[Row], kind: str) -> list[Row]:
 
 
 @pytest.mark.nightly
-def test_milliseconds_in_a_column_of_seconds_become_errors_and_the_job_goes_on(
+def test_microseconds_in_a_column_of_milliseconds_become_errors_and_the_job_goes_on(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     publish(tmp_path, "user STRING, name STRING, seen TIMESTAMP, ts TIMESTAMP")
-    seconds = BEGIN_MS // 1_000
+    in_us = BEGIN_MS * 1_000
     events: list[dict[str, Any]] = [
-        {"user": "ana", "name": "a", "ts": seconds},
-        {"user": "bob", "name": "a", "ts": BEGIN_MS},
-        {"user": "cy", "name": "a", "seen": BEGIN_MS, "ts": seconds + 1},
-        {"user": "ana", "name": "b", "ts": seconds + 2},
-        {"user": "dan", "name": "x", "ts": seconds + 3},
+        {"user": "ana", "name": "a", "ts": BEGIN_MS},
+        {"user": "bob", "name": "a", "ts": in_us},
+        {"user": "cy", "name": "a", "seen": in_us, "ts": BEGIN_MS + 1},
+        {"user": "ana", "name": "b", "ts": BEGIN_MS + 2},
+        {"user": "dan", "name": "x", "ts": BEGIN_MS + 3},
     ]
     for number, event in enumerate(events):
         path = tmp_path / "in" / f"{number}.json"

@@ -14,16 +14,16 @@ from pyspark.sql import SparkSession
 
 from api.access.authentication import Role
 from cep.instants import iso_text
+from processor_runtime.alerting import groups
+from processor_runtime.alerting.alert_decisions import ListedRows
+from processor_runtime.alerting.budgets import Cutoff, Overrun, candidates_in, settled_rows
+from processor_runtime.alerting.groups import Grouper
+from processor_runtime.alerting.match_tags import tag_rows
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.alerts import Grouping
 from processor_runtime.spark.batch_frame import BatchFrame
 from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL
-from processor_runtime.stages import groups
-from processor_runtime.stages.alerting import ListedRows
-from processor_runtime.stages.budgets import Cutoff, Overrun, candidates_in, settled_rows
-from processor_runtime.stages.groups import Grouper
-from processor_runtime.stages.match_tags import tag_rows
 from tests.discoverers.rule_service import RuleService
 from tests.patience import eventually
 from tests.processor_runtime.spark.finished_job import job

@@ -11,11 +11,11 @@ import yaml
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from processor_runtime.rows.shard_status import ShardStatus
 from processor_runtime.spark import micro_batches
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.sources import FilesNotPlain
-from processor_runtime.stages.shard_status import ShardStatus
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 

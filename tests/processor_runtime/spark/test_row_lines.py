@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from processor_runtime.output import plain_blocks, row_plan
+from processor_runtime.output.row_chunks import RowChunks
+from processor_runtime.output.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_chunks import RowChunks
-from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL, InlineLines, rows_as_pandas
 from processor_runtime.spark.sinks.row_columns import row_lines
-from processor_runtime.stages import plain_blocks, row_plan
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Options, Pipeline

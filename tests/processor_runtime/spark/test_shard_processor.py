@@ -11,7 +11,9 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from contract.asked_keys import AskedKey
 from contract.snapshot import Snapshot, SnapshotProcessor
+from processor_runtime.output.unusable_events import FUTURE, MALFORMED
 from processor_runtime.rows.event_block import TIME
+from processor_runtime.rows.shard_status import EventCounts, read_status
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
@@ -19,10 +21,8 @@ from processor_runtime.schedule.timeline import Timeline, resolve
 from processor_runtime.spark.plan.block_rows import SCHEMA, counts_row, event_row, question_row
 from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
 from processor_runtime.stages.asked_keys import questions
-from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
-from processor_runtime.stages.shard_status import read_status
-from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
 from tests.processor_runtime.core.pipeline import Event
 from tests.processor_runtime.core.published import (
     absence,

@@ -153,6 +153,7 @@ def test_a_silent_source_holds_nothing_up(spark: SparkSession, tmp_path: Path) -
     assert jobs.found == [("gave-up", f"user-{number}", begun_ms) for number in range(3)]
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_a_kill_changes_nothing_and_a_checkpoint_goes_from_job_to_job(
     spark: SparkSession, tmp_path: Path

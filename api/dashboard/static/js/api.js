@@ -72,7 +72,12 @@ export async function send(method, path, body, options = {}) {
   return (await request(method, withQuery(path, options.query), body, options)).data;
 }
 
-async function request(method, url, body, { etag, headers = {}, contentType, signal: abort }) {
+/** Posts what may be sent again without harm: a question that a GET cannot hold, or a sign-in. @returns {Promise<any>} as `send` does */
+export async function ask(path, body, options = {}) {
+  return (await request("POST", path, body, { ...options, isRead: true })).data;
+}
+
+async function request(method, url, body, { etag, headers = {}, contentType, signal: abort, isRead = method === "GET" }) {
   const sent = { Accept: "application/json", ...headers };
   if (method !== "GET") sent["X-Percept-Dashboard"] = "1";
   if (etag) sent["If-Match"] = etag;
@@ -89,9 +94,9 @@ async function request(method, url, body, { etag, headers = {}, contentType, sig
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw away(method);
+    throw away(isRead);
   }
-  if (isOfProxy(answer) && (!reachable.value || !(await answers()))) throw away(method);
+  if (isOfProxy(answer) && (!reachable.value || !(await answers()))) throw away(isRead);
   recover();
   if (!answer.ok) throw await problemOf(answer);
   const data = answer.status === 204 ? null : await answer.json();
@@ -104,16 +109,15 @@ function isOfProxy(answer) {
 }
 
 // Somebody has to notice that the service is back, also where no part of the page is read again by itself.
-function away(method) {
+function away(isRead) {
   reachable.value = false;
   probe ??= setInterval(async () => (await answers()) && recover(), RETRY_MS);
-  const isRead = method === "GET";
   return new Problem({
     status: 0,
     title: "The service is not responding",
-    detail: isRead
-      ? "Check the network and whether the service is running. This page retries automatically."
-      : "Check the network and whether the service is running. Your change may or may not have been made: check before you repeat it.",
+    detail:
+      "Check the network and whether the service is running." +
+      (isRead ? "" : " Your change may or may not have been made: check before you repeat it."),
   });
 }
 

@@ -1,6 +1,6 @@
 // Who is signed in, and what that role may do.
 import { signal } from "../vendor/preact.js";
-import { Problem, get, halted, onUnauthorized, resume, send } from "./api.js";
+import { Problem, ask, get, halted, onUnauthorized, resume, send } from "./api.js";
 
 const RETRY_MS = 3_000;
 const RANKS = ["viewer", "author", "publisher", "admin"];
@@ -47,7 +47,7 @@ export async function readSession() {
 
 /** Signs in; throws a Problem. */
 export async function signIn(token) {
-  session.value = await send("POST", "/session", { token });
+  session.value = await ask("/session", { token });
   sessionProblem.value = null;
   if (halted.value) resume();
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from processor_runtime.rows.line_route import LineDirectory
+from processor_runtime.output.line_files import LineDirectory
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 
 _OWN: Final = "_percept"
@@ -61,6 +61,8 @@ class BatchDirectories:
         writing, replaced = f"{_WRITING}/{name}", f"{_REPLACED}/{name}"
         if write is not None:
             write(self._directory.uri(writing))
+            # All may have been removed since; the next start must find that batches are its own.
+            self._sign()
         # Only the first batch after a start may have been written before; checking costs little.
         if self._directory.exists(name):
             self._directory.rename(name, replaced)
@@ -81,12 +83,15 @@ class BatchDirectories:
                 raise DirectoryTaken(f"it has batches of {_told(found)}, not of this job")
         elif any(name.startswith("batch=") for name in self._directory.names()):
             raise DirectoryTaken("it has batches, and nothing says that they are of this job")
-        else:
-            self._directory.write_text(_OWNER, json.dumps(self._owner))
+        self._sign()
         # Left unfinished by a crash.
         self._directory.delete(_WRITING)
         self._directory.delete(_REPLACED)
         self._is_ours = True
+
+    def _sign(self) -> None:
+        if not self._directory.exists(_OWNER):
+            self._directory.write_text(_OWNER, json.dumps(self._owner))
 
 
 def _told(owner: dict[str, str]) -> str:

@@ -7,7 +7,6 @@ A batch that is written again is split into the same parts, so that they have th
 Idempotency-Key.
 """
 
-import logging
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -17,7 +16,7 @@ from processor_runtime.job_file.outputs import WebhookOutput
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.failure_text import without
 from processor_runtime.spark.sinks.local_rows import rows_in_order
-from processor_runtime.spark.sinks.output_sink import SinkSurroundings
+from processor_runtime.spark.sinks.output_sink import RowsLost, SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times
 from processor_runtime.spark.sinks.row_identity import with_identity
 from processor_runtime.spark.sinks.webhook.requests import (
@@ -29,11 +28,9 @@ from processor_runtime.spark.sinks.webhook.requests import (
 
 BYTES_PER_REQUEST: Final = 1_000_000
 
-_log = logging.getLogger("percept.outputs")
-
 
 class WebhookSink:
-    """Posts batches; what cannot be delivered fails the batch, or is logged and skipped.
+    """Posts batches; what cannot be delivered fails the batch, or is skipped.
 
     Args:
         output: where to post to, how often to try, and for how long.
@@ -73,6 +70,7 @@ class WebhookSink:
         """Post the rows of a batch.
 
         Raises:
+            RowsLost: they could not be delivered in time and are skipped.
             WebhookRefused: they could not be delivered in time and may not be skipped.
         """
         if row_count == 0:
@@ -92,15 +90,10 @@ class WebhookSink:
                 if self._output.on_failure == "fail":
                     raise
                 # The rest would most likely fail, too, and only take time.
-                _log.error(
-                    "output '%s': %d of %d rows of batch %d are lost: %s",
-                    self._output.name,
-                    row_count - delivered,
-                    row_count,
-                    batch_id,
-                    without(str(refused), self.secrets),
-                )
-                return
+                lost = row_count - delivered
+                reason = without(str(refused), self.secrets)
+                told = f"{lost} of {row_count} rows of batch {batch_id} are lost: {reason}"
+                raise RowsLost(lost, told) from None
             delivered += len(part)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 // Checks a draft while it is typed: what it says, and what is wrong with it, by line.
 import { useEffect, useRef, useState } from "../../vendor/preact.js";
-import { halted, reachable, send } from "../api.js";
+import { ask, halted, reachable } from "../api.js";
 
 const REST_MS = 300;
 
@@ -45,7 +45,7 @@ export function useCheck(text, format) {
 
 /** What the service says of a text. @returns {Promise<{document: object|null, problems: object[]}>} null = it cannot be read */
 export function checked(text, format, signal) {
-  return send("POST", "/v1/drafts/check", { text, format }, { signal });
+  return ask("/v1/drafts/check", { text, format }, { signal });
 }
 
 /** Whether a checked draft may be published: it is checked as it stands, and nothing is wrong. */

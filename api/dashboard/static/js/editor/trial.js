@@ -1,6 +1,6 @@
 // Tries a draft on events: pasted, made up, or those of a real match.
 import { html, useEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
-import { get, send } from "../api.js";
+import { ask, get } from "../api.js";
 import { path } from "../router.js";
 import { Button } from "../ui/button.js";
 import { Check } from "../ui/field.js";
@@ -38,7 +38,7 @@ export function TryOut({ stream, draft, document, id, isReady, onReport }) {
     }
   };
   const examples = (Array.isArray(document?.examples) ? document.examples : []).filter((each) => Array.isArray(each?.events));
-  const sample = async () => (await send("POST", "/v1/drafts/samples", draft)).events;
+  const sample = async () => (await ask("/v1/drafts/samples", draft)).events;
   return html`<${Card} title="Try it out">
     <div class="try-out">
       <div class="row">
@@ -85,7 +85,7 @@ function useTrial({ draft, events, timePasses, isReady, onReport }) {
     const run = async () => {
       const body = { ...draft, events, let_time_pass: timePasses };
       try {
-        const report = await send("POST", "/v1/drafts/trial", body, { signal: abort.signal });
+        const report = await ask("/v1/drafts/trial", body, { signal: abort.signal });
         setState({ report, problem: null, events });
         tell.current(report);
       } catch (problem) {

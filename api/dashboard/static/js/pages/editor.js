@@ -1,6 +1,6 @@
 // A rule is written or changed: text on one side; its drawing, what is wrong, and a try-out on the other.
 import { html, useMemo, useState } from "../../vendor/preact.js";
-import { get, send, usePolled, useRead } from "../api.js";
+import { ask, get, usePolled, useRead } from "../api.js";
 import { DraftBacktest } from "../backtests/draft.js";
 import { Link, path, route } from "../router.js";
 import { can } from "../session.js";
@@ -90,7 +90,7 @@ function Editor({ name, title, loaded }) {
         toast("The text cannot be read as it stands. Correct its errors, then change the format.", { bad: true });
         return;
       }
-      const { text } = await send("POST", "/v1/drafts/text", { document, format });
+      const { text } = await ask("/v1/drafts/text", { document, format });
       if (!isChanged) setUnchanged({ ...unchanged, [format]: text });
       replace({ text, format });
     } catch (problem) {

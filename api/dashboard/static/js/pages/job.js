@@ -45,6 +45,12 @@ function Job({ job }) {
     >
       <${Story} job=${job} />
     <//>
+    ${job.failing_outputs.map(
+      ({ name, error, lost_rows: lost }) => html`<p key=${name} class="job-notice warn" role="status">
+        <${State} of="urgency" name="bad">output fails<//>
+        <span>The output <bdi>${name}</bdi> cannot be written${lost > 0 && ` and has lost ${plural(lost, "row")}`}: <bdi>${error}</bdi></span>
+      </p>`,
+    )}
     <${Figures} job=${job} />
     <${JobCharts} job=${job} />
     <${HeldVersions} job=${job} />

@@ -22,6 +22,7 @@ import { useSelection } from "../ui/selection.js";
 import { State } from "../ui/state.js";
 
 const MOST_REASONS = 5;
+const JOBS_SECONDS = 5;
 // What a line shows of a match.
 const PARTS = [
   { key: "time", label: "Time" },
@@ -36,6 +37,8 @@ const TITLES = {
   live: "New matches appear as they arrive",
   reading: "Too many live connections; new matches are loaded every few seconds",
   lost: "Connection lost; reconnecting. No match is missed",
+  silent: "A job of this stream does not report, so its matches may be missing here",
+  jobless: "No job runs on this stream, so no new matches appear",
   held: "New matches wait until you resume",
   ended: "The range has an end, so no new matches appear",
 };
@@ -50,7 +53,8 @@ export default function MatchesPage({ params }) {
   const read = useMatches(path`/v1/streams/${stream}/matches`, wanted, sortOf(route.value.query), isHeld);
   const list = range.now ? { ...read, matches: read.matches.filter(({ end }) => millis(end) >= millis(range.now)) } : read;
   const selection = useSelection();
-  const status = wanted.until ? "ended" : isHeld ? "held" : list.status;
+  const jobs = usePolled(path`/v1/streams/${stream}/jobs`, {}, JOBS_SECONDS).data;
+  const status = wanted.until ? "ended" : isHeld ? "held" : heard(list.status, jobs);
   return html`<${PageHeader}
       title="Matches"
       beside=${html`<${Status} status=${status} />`}
@@ -75,6 +79,14 @@ export default function MatchesPage({ params }) {
       />
     </section>
     ${can("author") && html`<${MatchSelectionBar} stream=${stream} selection=${selection} list=${list} wanted=${wanted} />`}`;
+}
+
+// A connection that is open says nothing of the jobs whose matches should come over it.
+function heard(status, jobs) {
+  if (status !== "live" && status !== "reading") return status;
+  if (!jobs) return "";
+  if (jobs.some(({ state }) => state === "stale")) return "silent";
+  return jobs.some(({ state }) => state !== "stopped") ? status : "jobless";
 }
 
 function Status({ status }) {

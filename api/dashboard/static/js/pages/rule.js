@@ -14,6 +14,7 @@ import { HealthCard, useHealth } from "../rule/health.js";
 import { JobsTable, headState } from "../rule/jobs.js";
 import { ParametersCard } from "../rule/parameters.js";
 import { RecentMatches } from "../rule/recent.js";
+import { UnreadRules } from "../rules/job_notice.js";
 import { CanaryState } from "../rules/standing.js";
 import { ProposalsAbout } from "../proposals/about.js";
 import { RolloutCard } from "../rule/rollout.js";
@@ -101,6 +102,7 @@ function RuleView({ rule, running, problem, history, refresh }) {
     <//>
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${ProposalsAbout} about=${{ processor: rule.id }} />
+    <${UnreadRules} stream=${rule.stream} />
     <${Alarms} rule=${rule} running=${running} health=${health} />
     <${Tabs} tabs=${tabs} label="Parts of the rule" />
     ${tab === "now" && html`<${Now} rule=${rule} running=${running} snoozed=${snoozed} refresh=${refresh} />`}

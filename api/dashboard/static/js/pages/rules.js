@@ -6,7 +6,7 @@ import { path, route, setQuery } from "../router.js";
 import { MAY_BE_HIDDEN, columns } from "../rules/columns.js";
 import { Counts, FilterBar } from "../rules/filter_bar.js";
 import { DEFAULT_SORT, isFiltered, listQuery, withoutFilters } from "../rules/filters.js";
-import { JobNotice } from "../rules/job_notice.js";
+import { JobNotice, UnreadRules } from "../rules/job_notice.js";
 import { SelectAll, SelectionBar, tickColumn } from "../rules/selection.js";
 import { can } from "../session.js";
 import { Button, ButtonLink } from "../ui/button.js";
@@ -40,6 +40,7 @@ export default function RulesPage({ params }) {
 
   return html`<${PageHeader} title="Rules" actions=${newRule} />
     ${page && html`<${JobNotice} stream=${stream} page=${page} />`}
+    <${UnreadRules} stream=${stream} />
     <section class="card rules" aria-busy=${list.loading ? "true" : undefined}>
       <header class="rules-head">
         ${page && html`<${Counts} page=${page} />`}

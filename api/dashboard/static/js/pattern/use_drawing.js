@@ -1,7 +1,7 @@
 // The drawing of a MATCH_RECOGNIZE clause, asked of the service: the browser has no parser.
 
 import { useEffect, useState } from "../../vendor/preact.js";
-import { recoveries, send } from "../api.js";
+import { ask, recoveries } from "../api.js";
 
 const kept = new Map(); // by clause; a page draws and tells the same one
 const MOST_KEPT = 50;
@@ -41,7 +41,7 @@ export function useDrawing(clause) {
 function asked(clause) {
   if (!kept.has(clause)) {
     if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value);
-    const answer = send("POST", "/v1/drafts/drawing", { match_recognize: clause });
+    const answer = ask("/v1/drafts/drawing", { match_recognize: clause });
     kept.set(clause, answer);
     answer.catch(() => kept.delete(clause));
   }

@@ -1,5 +1,5 @@
 // A rule as people write it; what the service adds for its own use is left out.
-import { send } from "../api.js";
+import { ask } from "../api.js";
 import { clauseOf } from "../pattern/use_drawing.js";
 
 /**
@@ -15,7 +15,7 @@ export function asWritten(document) {
 
 /** The text of a published rule's document as people write it. @param {"yaml"|"json"} format */
 export async function textOf(document, format = "yaml") {
-  return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format })).text;
+  return (await ask("/v1/drafts/text", { document: asWritten(document), format })).text;
 }
 
 /**
@@ -23,7 +23,7 @@ export async function textOf(document, format = "yaml") {
  * @param {"yaml"|"json"} format
  */
 export async function readableTextOf(document, format = "yaml") {
-  return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format, code: "readable" })).text;
+  return (await ask("/v1/drafts/text", { document: asWritten(document), format, code: "readable" })).text;
 }
 
 /** Whether a document has Python code anywhere. */

@@ -23,7 +23,7 @@ export function JobsTable({ running, snoozedUntil }) {
     { key: "since", label: "Live version", cell: (line) => html`<${Live} line=${line} />` },
     { key: "next", label: "Next", cell: (line) => html`<${Next} line=${line} />` },
     { key: "matches", label: "Matches / h", right: true, cell: (line) => count(line.matches_last_hour) },
-    { key: "last", label: "Last match", cell: (line) => html`<${Time} at=${line.last_match} ago none=${line.matches_last_hour ? "in the last hour" : "none yet"} />` },
+    { key: "last", label: "Last match", cell: (line) => html`<${Time} at=${line.last_match} ago none="none yet" />` },
     { key: "partial", label: "Partial matches", right: true, cell: (line) => count(line.partial_matches) },
     { key: "memory", label: "Memory", right: true, cell: (line) => bytes(line.state_bytes || null) },
     { key: "errors", label: "Errors", right: true, cell: (line) => count(line.errors) },

@@ -11,7 +11,6 @@ import { tagsOf, withTags } from "./filters.js";
 import { Standing, eventTimeUntil } from "./standing.js";
 
 const SHOWN_TAGS = 2;
-const BUCKET_MINUTES = 5;
 
 /** Returns the columns of the table. @param {string} stream @param {(patch: object) => void} filter */
 export function columns(stream, filter) {
@@ -59,7 +58,7 @@ export function columns(stream, filter) {
       label: "Last match",
       sort: "last_match",
       first: "-last_match",
-      cell: (line) => html`<${Time} at=${line.running?.last_match} ago=${true} none=${noLastMatch(line)} />`,
+      cell: (line) => html`<${Time} at=${line.running?.last_match} ago=${true} none=${line.running ? "none yet" : "–"} />`,
     },
     {
       key: "partial",
@@ -100,13 +99,6 @@ export function columns(stream, filter) {
 export const MAY_BE_HIDDEN = columns("", null)
   .filter(({ key }) => key !== "rule" && key !== "standing")
   .map(({ key, label }) => ({ key, label }));
-
-// The versions that a job still holds may have found nothing, while one before them did within the hour.
-function noLastMatch({ running, matches }) {
-  if (!running) return "–";
-  const newest = matches.findLastIndex((number) => number > 0);
-  return newest < 0 ? "none yet" : `in the last ${(matches.length - newest) * BUCKET_MINUTES} min`;
-}
 
 function partialTitle(running) {
   return `${count(running?.partial_matches)} partial matches: started, neither completed nor dropped`;

@@ -120,6 +120,8 @@ export const STATES = {
     live: ["good", "disc", "live"],
     reading: ["info", "ring", "every few seconds"],
     lost: ["warn", "triangle", "not connected"],
+    silent: ["warn", "triangle", "job silent"],
+    jobless: ["quiet", "dash", "no job running"],
     held: ["quiet", "bars", "held"],
     ended: ["quiet", "square", "fixed range"],
   },

@@ -7,6 +7,7 @@ Of a match only what its rows need is put together; its events never become obje
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
@@ -15,7 +16,6 @@ import polars as pl
 from cep.nfa.chains import Chain, ChainBlock
 from cep.nfa.runs import by_step
 from processor_runtime.rows.event_block import event_time_ms
-from processor_runtime.rows.event_texts import event_text, event_texts
 from processor_runtime.rows.json_text import plain_json_text
 
 EventsByStep = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -108,8 +108,8 @@ class DifferentEvents:
 
 
 def _found_events(block: ChainBlock, columns: Sequence[str]) -> _FoundEvents:
-    texts = event_texts(block.new.select(columns))
-    texts += [event_text(event[1:], columns) for event in block.held]
+    every = chain(block.new.iter_rows(), block.held)
+    texts = [plain_json_text(dict(zip(columns, event[1:], strict=True))) for event in every]
     times_ms = block.new.to_series(0).to_list() + [event_time_ms(event) for event in block.held]
     events = DifferentEvents(block.new, block.held, columns)
     return _FoundEvents(events, times_ms, texts)

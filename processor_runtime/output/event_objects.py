@@ -1,4 +1,4 @@
-"""Many events as JSON objects, as compiled code writes them: the same text as `event_texts`.
+"""Many events as JSON objects, as compiled code writes them: the text of `plain_json_text`.
 
 frame of events ──event_objects──► `{"user":"ana","amount":5}` per row, as Arrow has texts
 """
@@ -23,7 +23,7 @@ from cep.nfa_kernel.json_rows import (
     has_escapes,
     objects_of,
 )
-from processor_runtime.rows.arrow_texts import (
+from processor_runtime.output.arrow_texts import (
     MOST_BYTES,
     TooLarge,
     borders_of,

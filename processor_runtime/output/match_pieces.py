@@ -1,19 +1,21 @@
-"""The texts that rows of matches are made of, in one table: ids and lines of JSON of thousands.
+"""The texts that rows of matches are made of, in one table: identities and lines of thousands.
 
-RuleVersions, Matches, outputs ──MatchPieces──► ids as bytes · lines of JSON
+RuleVersions, Matches, outputs ──MatchPieces──► texts to be hashed to ids · lines of JSON
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from processor_runtime.rows.arrow_texts import borders_of, bytes_of, texts
+from processor_runtime.output.arrow_texts import borders_of, bytes_of, series_texts, texts
+from processor_runtime.output.match_tables import Matches, RuleVersions
+from processor_runtime.output.unusable_events import EARLIEST_MS, LATEST_MS
 from processor_runtime.rows.json_text import plain_json_text
-from processor_runtime.stages.match_tables import Matches, RuleVersions
-from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
 
 Bytes = NDArray[np.uint8]
 
@@ -29,6 +31,7 @@ class MatchPieces:
         begins: how lines of finders begin, up to the id.
         keys: the keys of matches.
         key_reprs: `repr` of them.
+        times: how identities go on with the times of matches, up to their events.
         events: their events.
         outputs: outputs; empty if they are NULL.
         has_output: whether they are not.
@@ -41,6 +44,7 @@ class MatchPieces:
     begins: int
     keys: int
     key_reprs: int
+    times: int
     events: int
     outputs: int
     has_output: NDArray[np.bool_]
@@ -62,10 +66,12 @@ class MatchPieces:
             texts(begins),
             matches.keys,
             matches.key_repr,
+            _times(matches),
             matches.events,
             outputs,
         ]
-        heads, begun, keys, reprs, events, first = np.cumsum([0, *map(len, tables[:-1])]).tolist()
+        firsts = np.cumsum([0, *map(len, tables[:-1])]).tolist()
+        heads, begun, keys, reprs, times, events, first = firsts
         table = pa.concat_arrays(tables)
         return cls(
             bytes_of(table),
@@ -74,6 +80,7 @@ class MatchPieces:
             begun,
             keys,
             reprs,
+            times,
             events,
             first,
             outputs.is_valid().to_numpy(zero_copy_only=False),
@@ -86,38 +93,28 @@ class MatchPieces:
         times = self.times_ms
         return not len(times) or bool(times.min() >= EARLIEST_MS and times.max() <= LATEST_MS)
 
-    def digests(self, of_finder: Ints, of_match: Ints) -> Bytes:
-        """Return the ids of rows, as if there were no equal ones; 16 bytes each.
+    def identities(self, of_finder: Ints, of_match: Ints) -> list[memoryview]:
+        """Return the texts of which the ids of rows are hashes; see `match_ids.MatchIds`.
 
         Args:
             of_finder: of each row the place of its version.
             of_match: that of its match.
         """
         # Only here, as numba is an extra, and takes half a second to import.
-        from cep.nfa_kernel.match_digests import digests_of  # noqa: PLC0415
+        from cep.nfa_kernel.text_joining import join_octets, joined_sizes  # noqa: PLC0415
 
-        pieces = [self.heads + of_finder, self.key_reprs + of_match, self.events + of_match]
-        return digests_of(
-            self.data,
-            self.borders,
-            np.stack(pieces, axis=1),
-            self.times_ms[of_match],
-        )
+        firsts = self.key_reprs, self.times, self.events
+        parts = [self.heads + of_finder, *(first + of_match for first in firsts)]
+        pieces = np.stack(parts, axis=1).ravel()
+        begins = joined_sizes(self.borders, pieces, np.arange(len(of_match) + 1) * len(parts))
+        data = join_octets(self.data, self.borders, pieces, int(begins[-1])).data
+        return [data[begin:end] for begin, end in pairwise(begins.tolist())]
 
-    def identity(self, of_finder: Ints, of_match: Ints, row: int) -> bytes:
-        """Return the text of which the id of a row is a hash; see `match_ids.MatchIds`."""
-        match = int(of_match[row])
-        places = self.heads + int(of_finder[row]), self.key_reprs + match, self.events + match
-        head, key_repr, events = (
-            self.data[self.borders[place] : self.borders[place + 1]].tobytes() for place in places
-        )
-        return b"%b%b, %d, %d)%b" % (head, key_repr, *self.times_ms[match].tolist(), events)
-
-    def lines(self, digests: Bytes, of_finder: Ints, of_match: Ints, of_output: Ints) -> pa.Buffer:
+    def lines(self, digests: bytes, of_finder: Ints, of_match: Ints, of_output: Ints) -> pa.Buffer:
         """Return the lines of rows; the end of the last line is left out.
 
         Args:
-            digests: their ids.
+            digests: their ids, one after the other.
             of_finder: of each row the place of its version.
             of_match: that of its match.
             of_output: that of its output.
@@ -137,6 +134,11 @@ class MatchPieces:
             self.borders,
             np.stack(pieces, axis=1),
             self.times_ms[of_match],
-            digests,
+            np.frombuffer(digests, np.uint8),
         )
         return pa.py_buffer(lines[:-1])
+
+
+def _times(matches: Matches) -> pa.StringArray:
+    times = pl.DataFrame({"start": matches.start_ms, "end": matches.end_ms})
+    return series_texts(times.select(pl.format(", {}, {})", "start", "end")).to_series())

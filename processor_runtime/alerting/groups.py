@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from processor_runtime.alerting.budgets import Version, version_of
+from processor_runtime.alerting.key_sketch import KEYS_HELD, merged
+from processor_runtime.alerting.match_tags import REST, SEPARATOR, WINDOW_DIGITS
 from processor_runtime.rules.alerts import Budget, Grouping, window_from
-from processor_runtime.stages.budgets import Version, version_of
-from processor_runtime.stages.key_sketch import KEYS_HELD, merged
-from processor_runtime.stages.match_tags import REST, SEPARATOR, WINDOW_DIGITS
 
 MOST_GROUPS: Final = 10_000
 """So many groups a rule has in a window; all others are one more, the rest."""

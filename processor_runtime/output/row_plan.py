@@ -5,19 +5,18 @@ finds of each shape ──► RowPlan ──merged──► in order ──rows�
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cep.compiling import Ints
-from processor_runtime.rows.arrow_texts import byte_sizes, hexadecimal
-from processor_runtime.rows.match_ids import DIGEST_BYTES, Digests, MatchIds
-from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
-from processor_runtime.rows.row_columns import RowColumns, RowLines, batch_of
-from processor_runtime.stages.match_pieces import MatchPieces
-from processor_runtime.stages.match_tables import Matches, RuleVersions
+from processor_runtime.output.arrow_texts import byte_sizes, hexadecimal
+from processor_runtime.output.match_ids import DIGEST_BYTES, MatchIds
+from processor_runtime.output.match_pieces import MatchPieces
+from processor_runtime.output.match_tables import Matches, RuleVersions
+from processor_runtime.output.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
+from processor_runtime.output.row_columns import RowColumns, RowLines, batch_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +77,16 @@ class RowPlan:
             large = int(np.searchsorted(ends, before + CHARACTERS_PER_CHUNK)) + 1
             end = min(begin + ROWS_PER_CHUNK, large, len(self))
             part = slice(begin, end)
-            digests = self._digests(part, pieces, ids)
+            places = self.of_finder[part], self.of_match[part]
+            digests = b"".join(ids.digests(pieces.identities(*places)))
             if as_lines:
-                places = self.of_finder[part], self.of_match[part], self.of_output[part]
-                yield RowLines("match", end - begin, pieces.lines(digests, *places))
+                lines = pieces.lines(digests, *places, self.of_output[part])
+                yield RowLines("match", end - begin, lines)
             else:
                 yield self._columns(part, epoch, digests)
             begin = end
 
-    def _digests(self, part: slice, pieces: MatchPieces, ids: MatchIds) -> Digests:
-        """Return the ids of rows as bytes."""
-        of_finder, of_match = self.of_finder[part], self.of_match[part]
-        digests = pieces.digests(of_finder, of_match)
-        text = partial(pieces.identity, of_finder, of_match)
-        for place, digest in ids.numbered(digests, text):
-            begin = place * DIGEST_BYTES
-            digests[begin : begin + DIGEST_BYTES] = list(digest)
-        return digests
-
-    def _columns(self, part: slice, epoch: int, digests: Digests) -> RowColumns:
+    def _columns(self, part: slice, epoch: int, digests: bytes) -> RowColumns:
         finders, matches = self.finders, self.matches
         of_match = self.of_match[part]
         count = len(of_match)
@@ -107,7 +97,7 @@ class RowPlan:
             "version": finders.versions.take(by_finder),
             "epoch": pa.repeat(pa.scalar(epoch, pa.int64()), count),
             "key": matches.keys.take(by_match),
-            "match_id": hexadecimal(digests.tobytes(), DIGEST_BYTES),
+            "match_id": hexadecimal(digests, DIGEST_BYTES),
             "start_ms": pa.array(matches.start_ms[of_match]),
             "end_ms": pa.array(matches.end_ms[of_match]),
             "output": self.outputs.take(pa.array(self.of_output[part])),

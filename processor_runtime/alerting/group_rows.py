@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 from pydantic_core import from_json, to_json
 
+from processor_runtime.alerting.budgets import move_counts, version_of
+from processor_runtime.alerting.groups import COLUMNS, Group, GroupingResult, window_of
+from processor_runtime.alerting.key_sketch import keys_in
+from processor_runtime.alerting.match_tags import REST, MatchTag
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
+from processor_runtime.rows.shard_status import ShardStatus
 from processor_runtime.rules.alerts import Budget
-from processor_runtime.stages.budgets import move_counts, version_of
-from processor_runtime.stages.groups import COLUMNS, Group, GroupingResult, window_of
-from processor_runtime.stages.key_sketch import keys_in
-from processor_runtime.stages.match_tags import REST, MatchTag
-from processor_runtime.stages.shard_status import ShardStatus
 
 
 def tell_counts(

@@ -18,14 +18,14 @@ from cep.processor import (
     process,
 )
 from cep.row_search.matched import MatchedRows
+from processor_runtime.output.chained_events import ChainedEvents, EventsByStep, StepEvents
+from processor_runtime.output.match_ids import Identity, MatchIds
+from processor_runtime.output.row_budget import RowBudget, check_size
 from processor_runtime.rows.event_block import EventTuple, event_time_ms
 from processor_runtime.rows.json_text import json_text, plain_json_text
-from processor_runtime.rows.match_ids import Identity, MatchIds
 from processor_runtime.rows.output_rows import OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.stages.chained_events import ChainedEvents, EventsByStep, StepEvents
-from processor_runtime.stages.row_budget import RowBudget, check_size, fits_row_limit
 
 StepFields = dict[str, list[dict[str, Any]]]
 """The events of a match by step, each with its values by column."""
@@ -48,8 +48,7 @@ class _GivenMatch:
 class _MatchedEvents(NamedTuple):
     """The events of a match, and what is the same for all rules that found them.
 
-    `steps` may work out what is in it when it is asked for. `selected` is what has been selected of
-    the events so far, as JSON.
+    `steps` may work out what is in it when it is asked for.
     """
 
     cell: Cell | Chain | MatchedRows
@@ -58,7 +57,6 @@ class _MatchedEvents(NamedTuple):
     events_json: str
     key_json: str
     start_ms: int
-    selected: dict[SelectExpressions, str]
 
 
 @dataclass(slots=True)
@@ -149,49 +147,6 @@ class MatchRows:
             check_size(rule.row_limits, row)
             rows.append(row)
 
-    def plain_row(
-        self, rule: LoadedRule, select: SelectExpressions | None, found: Detection
-    ) -> OutputRow | None:
-        """Return the row that `make` makes of a match, where it makes one and nothing goes wrong.
-
-        Args:
-            rule: the rule; without code, and wanted.
-            select: what it selects, one object for all rules that select the same.
-            found: the match, of linked events.
-        """
-        if not self.budget.has_room(rule.row_limits, rule.id):
-            return None
-        matched = self._matched_events(found)
-        output = None
-        if select is not None:
-            output = matched.selected.get(select)
-            if output is None:
-                try:
-                    output = plain_json_text(select.row(matched.steps))
-                except Exception:  # noqa: BLE001 - `make` meets it again, and has it reported
-                    return None
-                matched.selected[select] = output
-        key, events = matched.key_json, matched.events_json
-        characters = len(key) + len(events) + (0 if output is None else len(output))
-        if not fits_row_limit(rule.row_limits, characters):
-            return None
-        self.budget.count(found)
-        start_ms, end_ms = matched.start_ms, found.time_ms
-        identity = (rule.processor_id, rule.version, "match", key, start_ms, end_ms)
-        return OutputRow(
-            "match",
-            None,
-            rule.processor_id,
-            rule.version,
-            self.clock.epoch,
-            key,
-            self.ids.match_id(identity, events),
-            start_ms,
-            end_ms,
-            output,
-            events,
-        )
-
     def _matched_events(self, found: Detection) -> _MatchedEvents:
         """Return the events of a match; rules that find the same come one after the other."""
         newest = self._newest
@@ -207,7 +162,6 @@ class MatchRows:
                 events.json,
                 plain_json_text(found.key),
                 events.start_ms,
-                {},
             )
         return newest
 

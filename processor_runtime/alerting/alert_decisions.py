@@ -13,9 +13,7 @@ from typing import Final, Protocol
 
 import polars as pl
 
-from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rules.alerts import Budget, Grouping
-from processor_runtime.stages.budgets import (
+from processor_runtime.alerting.budgets import (
     Candidate,
     Cutoff,
     Overrun,
@@ -26,14 +24,16 @@ from processor_runtime.stages.budgets import (
     settle,
     settled_rows,
 )
-from processor_runtime.stages.group_rows import (
+from processor_runtime.alerting.group_rows import (
     gathered_rows,
     group_rows,
     tagged_matches,
     tell_counts,
 )
-from processor_runtime.stages.groups import Group, Grouper, GroupingResult
-from processor_runtime.stages.shard_status import ShardStatus
+from processor_runtime.alerting.groups import Group, Grouper, GroupingResult
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.shard_status import ShardStatus
+from processor_runtime.rules.alerts import Budget, Grouping
 
 MATCHES_AT_ONCE: Final = 1_000_000
 """About so many matches in groups are in the memory of the driver at once, 150 bytes each."""

@@ -15,19 +15,19 @@ import numpy as np
 
 from cep.matching.found_columns import FoundBlock
 from cep.number_order import ranked
-from processor_runtime.rows.arrow_texts import TooLarge
-from processor_runtime.rows.json_text import NoJson
-from processor_runtime.rows.row_columns import RowColumns, RowLines
-from processor_runtime.stages.key_texts import KeyTable, KeyTexts
-from processor_runtime.stages.match_rows import MatchRows
-from processor_runtime.stages.plain_finds import PlainFinds
-from processor_runtime.stages.planned_finds import (
+from processor_runtime.output.arrow_texts import TooLarge
+from processor_runtime.output.key_texts import KeyTable, KeyTexts
+from processor_runtime.output.match_rows import MatchRows
+from processor_runtime.output.plain_rules import PlainRules
+from processor_runtime.output.planned_finds import (
     PlainColumns,
     match_texts,
     plain_columns,
     row_plan,
 )
-from processor_runtime.stages.row_plan import RowPlan, merged
+from processor_runtime.output.row_columns import RowColumns, RowLines
+from processor_runtime.output.row_plan import RowPlan, merged
+from processor_runtime.rows.json_text import NoJson
 
 FEWEST_FINDS: Final = 64
 """For fewer, columns cost more than they save."""
@@ -40,11 +40,11 @@ class PlainBlocks:
     """Emits blocks of finds of one group in one batch of one shard.
 
     Args:
-        finds: knows the plain rules.
+        rules: knows the plain ones.
         match_rows: counts what rules bring, and numbers equal finds.
     """
 
-    finds: PlainFinds
+    rules: PlainRules
     match_rows: MatchRows
     _keys: KeyTable | None = None
 
@@ -58,7 +58,7 @@ class PlainBlocks:
             return None
         shapes = []
         for part in block.parts:
-            plain = plain_columns(part, self.finds.rule)
+            plain = plain_columns(part, self.rules.rule)
             if plain is None:
                 return None
             shapes.append(plain)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from cep.number_order import ranked
-from processor_runtime.rows.arrow_texts import texts
+from processor_runtime.output.arrow_texts import texts
 from processor_runtime.rows.json_text import list_texts
 
 _MOST_KEPT: Final = 65_536

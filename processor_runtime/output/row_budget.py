@@ -132,12 +132,6 @@ class RowBudget:
         self._many.clear()
 
 
-def fits_row_limit(limits: RowLimits, characters: int) -> bool:
-    """Whether so many characters are few enough, whichever they are."""
-    # None takes more than four bytes; to count them takes a copy.
-    return 4 * characters <= limits.row_bytes
-
-
 def check_size(limits: RowLimits, row: OutputRow) -> None:
     """See whether a row is small enough.
 
@@ -145,7 +139,8 @@ def check_size(limits: RowLimits, row: OutputRow) -> None:
         RowLimitExceeded: it is not.
     """
     key, output, events = row.key or "", row.output or "", row.events or ""
-    if fits_row_limit(limits, len(key) + len(output) + len(events)):
+    # No character takes more than four bytes; to count them takes a copy.
+    if 4 * (len(key) + len(output) + len(events)) <= limits.row_bytes:
         return
     if sum(len(text.encode()) for text in (key, output, events)) > limits.row_bytes:
         remedy = "let a match hold fewer events, or select less"

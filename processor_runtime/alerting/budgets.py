@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from processor_runtime.alerting.match_tags import MatchTag
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.shard_status import ShardStatus
 from processor_runtime.rules.alerts import Budget, window_from
-from processor_runtime.stages.match_tags import MatchTag
-from processor_runtime.stages.shard_status import ShardStatus
 
 Version = tuple[str, int]
 """A processor and the number of its version."""

@@ -17,16 +17,16 @@ from cep.compiling import Ints
 from cep.matching.event_columns import frame_of
 from cep.nfa.chains import ChainColumns
 from cep.number_order import ranked
-from processor_runtime.rows.arrow_texts import series_texts, texts
-from processor_runtime.rows.event_texts import value_texts
+from processor_runtime.output.arrow_texts import series_texts, texts
+from processor_runtime.output.chained_events import DifferentEvents
 from processor_runtime.rows.json_text import NoJson, plain_json_text
-from processor_runtime.stages.chained_events import DifferentEvents
 
 _BETWEEN: Final = ","
 _END: Final = "]}"
 
 _Selection = tuple[tuple[str, str], ...]
 """Names in an output, and the column of each."""
+_ESCAPED: Final = r'[\x00-\x1f"\\]'
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class EventTable:
         """
         if self._pieces is None:
             # Only here, as numba is an extra, and takes half a second to import.
-            from processor_runtime.rows.event_objects import event_objects  # noqa: PLC0415
+            from processor_runtime.output.event_objects import event_objects  # noqa: PLC0415
 
             of_events = event_objects(self.frame.select(self.columns), self.values)
             names = map(plain_json_text, self.step_names)
@@ -153,3 +153,24 @@ def event_table(
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise NoJson(f"events cannot be put in columns: {error}") from None
     return EventTable(frame, columns, [*dict.fromkeys(step_names)]), places
+
+
+def value_texts(column: pl.Series) -> pl.Series:
+    """Return the values of a column as JSON.
+
+    Raises:
+        NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
+    """
+    if column.dtype.is_integer():
+        return column.cast(pl.String).fill_null("null")
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.String).fill_null("null")
+    if column.dtype == pl.String and not column.str.contains(_ESCAPED).any():
+        return ('"' + column + '"').fill_null("null")
+    if column.dtype == pl.Float64 and column.is_finite().all():
+        return column.cast(pl.String).fill_null("null")
+    values = column.to_list()
+    if column.dtype.is_float() or column.dtype.is_decimal() or column.dtype.is_temporal():
+        # No text of these has a comma in it.
+        return pl.Series(plain_json_text(values)[1:-1].split(","), dtype=pl.String)
+    return pl.Series(map(plain_json_text, values), dtype=pl.String)

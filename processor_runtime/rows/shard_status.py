@@ -11,8 +11,34 @@ from pydantic_core import from_json, to_json
 
 from cep.nfa.step_counts import StepCounts
 from contract.asked_keys import KeyAnswer
-from processor_runtime.stages.key_stage import EventCounts
-from processor_runtime.state.group_header import StoppedRule
+
+
+@dataclass(slots=True)
+class EventCounts:
+    """How many events came, and how many of them left the stream."""
+
+    events: int = 0
+    late: int = 0
+    malformed: int = 0
+    newest_ms: int | None = None
+
+    def add(self, other: "EventCounts") -> None:
+        """Count what another has counted, too."""
+        self.events += other.events
+        self.late += other.late
+        self.malformed += other.malformed
+        times = [time for time in (self.newest_ms, other.newest_ms) if time is not None]
+        self.newest_ms = max(times, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRule:
+    """A rule that raised here or exceeded its limits: why, and from which event time it stops."""
+
+    rule_id: str
+    reason: str
+    since_ms: int
+    traceback: str = ""
 
 
 @dataclass(slots=True)

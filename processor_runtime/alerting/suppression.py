@@ -24,10 +24,10 @@ from cep.nfa.codec import pack, unpack
 from contract.canonical import canonical_json
 from processor_runtime.rows.key_hashing import bucket_of, key_bytes, key_hash
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.shard_status import ShardStatus
 from processor_runtime.rules.alerts import Suppression
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
 BUCKETS: Final = 32

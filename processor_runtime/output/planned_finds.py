@@ -13,14 +13,14 @@ from cep.compiling import Ints
 from cep.matching.found_columns import FoundColumns
 from cep.nfa.runs import by_step
 from cep.processor import SelectExpressions
-from processor_runtime.rows.arrow_texts import texts
+from processor_runtime.output.arrow_texts import texts
+from processor_runtime.output.chained_columns import MatchTexts, written_name
+from processor_runtime.output.event_table import event_table
+from processor_runtime.output.key_texts import KeyTexts
+from processor_runtime.output.match_tables import Matches, RuleVersions
+from processor_runtime.output.plain_rules import PlainRule
+from processor_runtime.output.row_plan import RowPlan
 from processor_runtime.rows.json_text import plain_json_text
-from processor_runtime.stages.chained_columns import MatchTexts, written_name
-from processor_runtime.stages.event_table import event_table
-from processor_runtime.stages.key_texts import KeyTexts
-from processor_runtime.stages.match_tables import Matches, RuleVersions
-from processor_runtime.stages.plain_finds import PlainRule
-from processor_runtime.stages.row_plan import RowPlan
 
 
 @dataclass(frozen=True, slots=True)

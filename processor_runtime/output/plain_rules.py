@@ -1,26 +1,18 @@
-"""Fast path for matches that need no decision (no code, suppression, snooze, group or budget).
+"""Which rules need no decision about a match: their rows are made in columns (`plain_blocks`).
 
-    Detection ──PlainFinds──► OutputRow in RowChunks · counts
-
-All others go through `match_emitter`. A rule is plain in a batch if each of its matches goes out as
-one row: no code in Python sees it, no other version has a part of its keys, and nothing suppresses,
-snoozes, groups or budgets it. Of a hundred rules that find the same match, the first writes its
-events down, and the others only what is theirs. Whatever does not go smoothly here is left to
-`match_emitter`, with nothing counted.
+A rule is plain in a batch if each of its matches goes out as one row: no code in Python sees it, no
+other version has a part of its keys, and nothing suppresses, snoozes, groups or budgets it.
 """
 
 from dataclasses import dataclass, field
 
-from cep.matching.shapes import Detection
 from cep.processor import SelectExpressions
-from cep.row_search.matched import MatchedRows
-from processor_runtime.rows.row_chunks import RowChunks
+from processor_runtime.alerting.live_finds import LiveFinds
+from processor_runtime.alerting.snoozed_finds import SnoozedFinds
+from processor_runtime.output.match_rows import MatchRows
+from processor_runtime.rows.shard_status import RuleCounts, ShardStatus
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.live_finds import LiveFinds
-from processor_runtime.stages.match_rows import MatchRows
-from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
-from processor_runtime.stages.snoozed_finds import SnoozedFinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +28,12 @@ class PlainRule:
 
 
 @dataclass(slots=True)
-class PlainFinds:
+class PlainRules:
     """The plain rules of one group in one batch of one shard.
 
     Args:
         group: the rules.
-        match_rows: makes rows of matches.
-        rows: where they go.
+        match_rows: tells whether matches are wanted.
         status: where matches are counted.
         live: tells which rules share their keys with another version.
         snoozed: tells of which something is snoozed.
@@ -50,27 +41,11 @@ class PlainFinds:
 
     group: SelectorGroup
     match_rows: MatchRows
-    rows: RowChunks
     status: ShardStatus
     live: LiveFinds
     snoozed: SnoozedFinds
     _rules: dict[str, PlainRule | None] = field(default_factory=dict)
     _selects: dict[str, SelectExpressions] = field(default_factory=dict)
-
-    def emit(self, found: Detection) -> bool:
-        """Let a find go out if it is a match of a plain rule; return whether it has."""
-        if found.is_timeout or isinstance(found.cell, MatchedRows):
-            return False
-        plain = self.rule(found.rule)
-        if plain is None:
-            return False
-        row = self.match_rows.plain_row(plain.rule, plain.select, found)
-        if row is None:
-            return False
-        plain.counts.matches += 1
-        plain.counts.last_match_ms = found.time_ms
-        self.rows.add_one(row)
-        return True
 
     def rule(self, rule_id: str) -> PlainRule | None:
         """Return a rule if it is plain."""
