@@ -425,6 +425,8 @@ def _key_reader(key_by: KeyBy) -> Callable[[Any], Hashable]:
     if isinstance(key_by, str) or callable(key_by):
         read_one = _reader(key_by)
         return lambda event: _distinct(read_one(event))
+    if not isinstance(key_by, Iterable):
+        raise TypeError(f"key_by is a field, fields or a function, not {key_by!r}")
     readers = [_reader(name) for name in key_by]
     return lambda event: tuple(_distinct(read(event)) for read in readers)
 

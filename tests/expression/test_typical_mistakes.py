@@ -128,6 +128,7 @@ DOCUMENTS = {
     "steps: [{name: a}, {name: b, type: followed_by}]": "`contiguity: next`, `followed_by`",
     "steps: [{id: a}]": "Write `name`",
     "steps: [{name: a, steps: [{name: b}]}]": "`group: {steps: [...]}`",
+    "rules/r.yaml": "what a file holds, beginning with `steps:`, and not its path",
     "steps: a": "Write `steps:` and below it a list",
     "[{name: a}]": "Write `steps:` and below it a list",
     "{pattern: {steps: [{name: a}]}}": "a pattern begins with `steps`",

@@ -13,7 +13,7 @@ from cep.events.table import UnreadableEvents
 from cep.matching.event_check import EventWarning
 from cep.matching.find_matches import find_matches
 from cep.nfa import EventKeyError, EventTimeError
-from cep.pattern import Pattern
+from cep.pattern import Pattern, PatternError
 
 PATTERN = Pattern.begin("a").where("name = 'a'").next("b").where("name = 'b' AND ts > a.ts")
 EVENTS: list[dict[str, Any]] = [
@@ -124,6 +124,12 @@ def test_arguments_that_are_none_of_pattern_and_events_are_refused() -> None:
     for wrong in not_events:
         with pytest.raises(UnreadableEvents, match="events are a list of mappings or objects"):
             find_matches(PATTERN, wrong)
+    no_key: Any = 3
+    with pytest.raises(TypeError, match="key_by is a field, fields or a function, not 3"):
+        find_matches(PATTERN, EVENTS, key_by=no_key)
+    no_document: Any = "steps: []"
+    with pytest.raises(PatternError, match=r"Read a text by Pattern\.from_yaml"):
+        Pattern.from_document(no_document)
 
 
 def test_times_of_numpy_are_read_and_a_missing_one_names_what_there_is() -> None:

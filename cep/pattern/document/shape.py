@@ -79,6 +79,8 @@ def _remedy(details: ErrorDetails, location: Location) -> str:
             remedy = f"Write {contiguity}."
         case "model_type" if location == ("after_match_skip",):
             remedy = "Write {strategy: skip_past_last_event}, or another strategy."
+        case "model_type" if not location and isinstance(details["input"], str):
+            remedy = _TEXT if "\n" in details["input"] or ":" in details["input"] else _PATH
         case "list_type" | "model_type" if location in {(), ("steps",)}:
             remedy = "Write `steps:` and below it a list, an item `- name: a` for each step."
         case "model_type" if details["ctx"]["class_name"] in _KEYS:
@@ -201,6 +203,8 @@ def _model_at(location: Location) -> type[BaseModel]:
     return next(models, PatternDocument)
 
 
+_TEXT: Final = "Read a text by Pattern.from_yaml(text)."
+_PATH: Final = "Give what a file holds, beginning with `steps:`, and not its path."
 _CONTIGUITIES: Final = {
     **dict.fromkeys(("strict", "consecutive", "immediately", "followed_immediately"), "next"),
     **dict.fromkeys(("relaxed", "skip_till_next", "skip_till_next_match"), "followed_by"),
