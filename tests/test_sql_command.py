@@ -207,6 +207,7 @@ def test_what_is_no_query_is_taken_for_a_file_and_told(events: Path, query: str)
         ("e.jsonl", jsonl({"x": 0.5}, {"x": 2**53 + 1}).encode(), "event 2: x is 9007199254740993"),
         ("e.jsonl", b"", "there are no events"),
         ("e.csv", b"", "there are no events"),
+        ("e.py", b"print(1, 2)\nprint(3)\n", "a file of events is JSON Lines, CSV"),
         ("e.csv", b"ts,x\n1,2,3\n", "cannot read as CSV: found more fields"),
         ("e.parquet", b"no", "cannot read as Parquet"),
         ("e.jsonl.gz", b"\x1f\x8bno", "cannot decompress"),

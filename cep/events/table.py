@@ -36,6 +36,10 @@ _SUFFIXES: Final = {
     "arrows": "Arrow",
     "feather": "Arrow",
 }
+_OTHER_SUFFIXES: Final = frozenset(
+    {"avro", "ipynb", "orc", "py", "sql", "toml", "xls", "xlsx", "xml", "yaml", "yml"}
+)
+"""Of files that hold no events, or not as they are read here."""
 EVENT_SUFFIXES: Final = tuple(f".{suffix}" for suffix in _SUFFIXES)
 """Of names of files that hold events."""
 _GZIP: Final = b"\x1f\x8b"
@@ -218,7 +222,12 @@ def _suffix(name: str) -> str:
 
 
 def _format(content: bytes, name: str) -> str:
-    found = _SUFFIXES.get(_suffix(name))
+    suffix = _suffix(name)
+    if suffix in _OTHER_SUFFIXES:
+        raise UnreadableEvents(
+            f"a file of events is JSON Lines, CSV, Parquet or Arrow IPC, not .{suffix}"
+        )
+    found = _SUFFIXES.get(suffix)
     if found is None:
         found = next((kind for magic, kind in _MAGICS.items() if content.startswith(magic)), None)
     first = content.removeprefix(BOM_UTF8).lstrip()[:1]

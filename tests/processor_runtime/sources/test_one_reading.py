@@ -97,12 +97,12 @@ def found(key: Any, steps: Mapping[str, Iterable[Mapping[str, Any]]]) -> tuple[A
 
 
 def by_match(events: Path) -> Found:
-    told = lines(run("match", events.with_name("a-then-b.yaml"), events, "--format", "json"))
+    told = lines(run("match", events.with_name("a-then-b.yaml"), events, "--format", "jsonl"))
     return {found(each["key"][0], each["steps"]) for each in told}
 
 
 def by_sql(events: Path) -> Found:
-    told = run("sql", QUERY, "--events", events, "--schema", DDL, "--format", "jsonl")
+    told = run("sql", QUERY, events, "--schema", DDL, "--format", "jsonl")
     return {(each["code"], each["a_id"], each["b_id"]) for each in lines(told)}
 
 
