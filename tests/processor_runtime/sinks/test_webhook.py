@@ -213,7 +213,7 @@ def test_what_cannot_be_delivered_is_logged_as_lost_or_fails_the_batch(
         assert outputs.failing == (failing,)
         receiver.script = [httpx2.Response(204)] * 3
         outputs.write(rows, 10, {"match": 5})
-        assert outputs.failing == ()
+        assert not outputs.failing
         receiver.requests.clear()
 
     receiver.script = [httpx2.Response(403)]
