@@ -250,7 +250,7 @@ def _remedy(stuck: FunnelStep) -> str:
 
 def _output(held: HeldVersion) -> DiagnosisLine:
     if held.left_out:
-        title = f"{held.left_out:,} matches or timeouts were left out because of a limit"
+        title = f"{held.left_out:,} matches or timeouts were not output because of a limit"
         remedy = "Raise the limit on output of the rule or of the job, or narrow the conditions."
         return line("output", "attention", title, "", remedy)
     if held.throttled_until_ms is not None:
@@ -264,7 +264,7 @@ def _output(held: HeldVersion) -> DiagnosisLine:
     if held.suppressed or held.grouped:
         title = f"{held.suppressed + held.grouped:,} matches were suppressed or grouped by alert"
         return line("output", "attention", title, "", "Allow more alerts, or shorten the time.")
-    return line("output", "ok", "No match has been left out")
+    return line("output", "ok", "No match was stopped by a limit")
 
 
 def _concern(facts: JobFacts, concern: Concern) -> AttentionItem | None:

@@ -62,10 +62,10 @@ def test_changes_of_a_rule_are_lines_in_its_charts(admin_page: Page, changed_rul
     expect(flags).to_have_count(4)  # the first publish was before the shown time
     second = flags.nth(0)
     expect(second).to_have_text("v2")
-    label = second.get_attribute("aria-label") or ""
-    assert label.startswith("Published version 2 by admin token, ")
+    told = second.get_attribute("title") or ""
+    assert told.startswith("Published version 2 by admin token, ")
     assert (flags.nth(1).get_attribute("title") or "").endswith(f": {COMMENT}")
-    assert second.get_attribute("title") == label
+    assert second.get_attribute("aria-label") == f"v2: {told}"
     expect(flags.nth(1)).to_have_accessible_name(re.compile(r"^Paused version 2 by admin token, "))
     expect(flags.nth(2)).to_have_accessible_name(re.compile("^Resumed version 2 by "))
     expect(flags.nth(3)).to_have_text("3×")  # noqa: RUF001 - as it is shown
@@ -80,7 +80,7 @@ def test_changes_of_a_rule_are_lines_in_its_charts(admin_page: Page, changed_rul
     assert lefts == sorted(lefts)
     assert len(set(lefts)) == 4
     second.focus()
-    expect(chart.locator(".chart-mark-told")).to_have_text(label)
+    expect(chart.locator(".chart-mark-told")).to_have_text(told)
     assert violations(admin_page) == []
     second.blur()
     expect(chart.locator(".chart-mark-told")).to_have_count(0)

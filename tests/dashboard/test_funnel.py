@@ -40,7 +40,7 @@ def test_how_far_partial_matches_get_is_drawn_and_told(
     expect(rows.nth(1)).to_contain_text(f"{MARKUP} forbidden")
     expect(rows.nth(2)).to_contain_text("login")
     expect(admin_page.locator(".funnel")).to_contain_text(
-        "2 matches, 1 of them not suppressed for want of room, 4 suppressed, "
+        "2 matches, 1 of them not suppressed (too many values), 4 suppressed, "
         "5 partial matches open now"
     )
     drawing = admin_page.locator(".pattern-drawing")

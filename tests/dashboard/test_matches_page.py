@@ -58,12 +58,12 @@ def test_where_there_is_no_match_the_reasons_are_told(opened: Page, job: Reporti
 
 def test_matches_appear_as_they_are_found(opened: Page, job: ReportingJob) -> None:
     expect(opened.get_by_text("No matches yet")).to_be_visible()
-    job.find("failed-logins", 1, key=["eve", 7], output={"user": "eve", "failures": 3})
+    job.find("failed-logins", 1, key=["e\u200bve", 7], output={"user": "eve", "failures": 3})
     line = found(opened)
     expect(line).to_have_count(1)
     expect(line).to_contain_text("failed-logins")
     expect(line).to_contain_text("v1 · epoch")
-    expect(line).to_contain_text("eve, 7")
+    expect(line).to_contain_text("e⟨U+200B⟩ve, 7")
     expect(line).to_contain_text("failures 3")
     expect(line).to_contain_text("4 events · 1 min")
     job.find("other", 1, kind="timeout", output=None)
@@ -72,8 +72,8 @@ def test_matches_appear_as_they_are_found(opened: Page, job: ReportingJob) -> No
 
 
 def test_held_matches_wait_until_they_are_asked_for(opened: Page, job: ReportingJob) -> None:
-    opened.get_by_role("button", name="Hold").click()
-    expect(opened.locator(".tail-status")).to_have_text("held")
+    opened.get_by_role("button", name="Pause").click()
+    expect(opened.locator(".tail-status")).to_have_text("paused")
     job.find("failed-logins", 1)
     job.find("other", 1)
     opened.get_by_role("button", name="Show 2 new matches").click()

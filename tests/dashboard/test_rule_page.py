@@ -160,7 +160,7 @@ def test_a_job_that_has_fallen_silent_is_told(
     reporting_job.run_batch()
     reporting_job.change("failed-logins", 1, partial_matches=5)
     reporting_job.beat()
-    held = admin_page.locator(".card", has=admin_page.get_by_role("heading", name="Held now"))
+    held = admin_page.locator(".card", has=admin_page.get_by_role("heading", name="State now"))
     admin_page.goto(RULE)
     expect(held.locator("dd").first).to_have_text("5")
     expect(held).not_to_contain_text("silent")

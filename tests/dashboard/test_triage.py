@@ -128,7 +128,7 @@ def test_matches_that_are_ticked_change_together(
     expect(page.get_by_text("4 matches changed.")).to_be_visible()
 
     guard.expect(409)
-    page.get_by_role("button", name="Hold").click()
+    page.get_by_role("button", name="Pause").click()
     line(page, ids[1]).get_by_role("checkbox").check()
     page.route("**/v1/streams/logins/triage", lambda route: _behind(route, dashboard, ids[1]))
     page.get_by_role("button", name="Reopen…").click()

@@ -67,7 +67,7 @@ function Figures({ report, rule }) {
     ["Timeouts", rule.timeouts],
     ["Suppressed", rule.suppressed],
     ["Grouped", rule.grouped],
-    ["Left out", rule.left_out],
+    ["Over a limit", rule.left_out],
   ].filter(([, value]) => value > 0);
   return html`<div class="backtest-figures">
     <${Figure} name="Matches" value=${count(rule.matches)} note=${`on ${plural(rule.keys, "key")}`} />

@@ -40,7 +40,7 @@ export function Conflict({ base, theirs, draft, onTake }) {
     </p>
     <${ThreeWay} texts=${texts} merge=${merge} />
     ${merge.conflicts > 0 &&
-    html`<p class="secondary">${unmerged(merge.conflicts)} Applied, each such part stands in the text in both ways, between marks, until you choose.</p>`}
+    html`<p class="secondary">${unmerged(merge.conflicts)} If you apply it, the text contains both versions of each of these parts, between conflict markers. Keep one of them.</p>`}
     <div class="row">
       ${!isUntouched &&
       html`<${Button} kind="primary" small onClick=${() => onTake(merge.text, texts.theirs)}>

@@ -1,7 +1,7 @@
 // What a trial found: matches, and how near the others came and what ended them.
 import { html } from "../../vendor/preact.js";
 import { localTime, plural } from "../format.js";
-import { OutputLine, keyText } from "../matches/output.js";
+import { OutputLine, shownKey } from "../matches/output.js";
 import { Timeline } from "../matches/timeline.js";
 import { State } from "../ui/state.js";
 
@@ -51,7 +51,7 @@ function Nothing({ report }) {
 }
 
 function Found({ match, events, column }) {
-  const key = keyText(match.key);
+  const key = shownKey(match.key);
   const drawn = { kind: "match", start: match.start, end: match.at, events: eventsByStep(match.steps, events) };
   return html`<article class="finding">
     <header>
@@ -64,7 +64,7 @@ function Found({ match, events, column }) {
 }
 
 function NearMiss({ partial, events, column }) {
-  const key = keyText(partial.key);
+  const key = shownKey(partial.key);
   const taken = eventsByStep(partial.steps, events);
   const isTimeout = partial.outcome === "timed_out";
   const last = Object.values(taken).flat().map((event) => event[column]).sort().at(-1);

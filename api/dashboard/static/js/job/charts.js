@@ -21,8 +21,8 @@ const CHARTS = [
   { title: "State", series: [["state", "state_bytes"]], format: bytes },
   { title: "Waiting at the source", series: [["events", "backlog_events"]] },
   { title: "Errors per minute", series: [["errors", "errors"]] },
-  { title: "Left out and dropped per minute", series: [["matches left out", "left_out"], ["partial matches dropped", "dropped"], ["matches released", "released"]] },
-  { title: "Suppressed and grouped per minute", series: [["suppressed", "suppressed"], ["grouped", "grouped"], ["not suppressed for want of room", "unsuppressed"]] },
+  { title: "Over a limit and discarded per minute", series: [["matches over a limit", "left_out"], ["partial matches discarded", "dropped"], ["matches released", "released"]] },
+  { title: "Suppressed and grouped per minute", series: [["suppressed", "suppressed"], ["grouped", "grouped"], ["not suppressed: too many values", "unsuppressed"]] },
 ];
 
 /** @param {{job: object}} properties */

@@ -7,6 +7,7 @@ import { Confirm } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
 import { Segments } from "../ui/tabs.js";
 import { toast } from "../ui/toast.js";
+import { visibleValue } from "../ui/visible.js";
 import { proposeChange } from "../proposals/propose.js";
 import { ProposesNote } from "./approvals.js";
 import { WhenFields, inWords, proposedFor, sendChange, useWhen } from "./changing.js";
@@ -65,7 +66,7 @@ export function RemoveValue({ list, value, refresh, onClose }) {
     act=${act}
     onClose=${onClose}
   >
-    <p><bdi class="list-text">${value}</bdi></p>
+    <p><bdi class="list-text">${visibleValue(value)}</bdi></p>
     <${WhenFields} list=${list} when=${when} />
     <${ProposesNote} stream=${list.stream} />
   <//>`;

@@ -11,6 +11,7 @@ import { Loading } from "../ui/page.js";
 import { Pager, pageSize, usePages } from "../ui/pager.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Segments } from "../ui/tabs.js";
+import { visibleValue } from "../ui/visible.js";
 import { RemoveValue } from "./edit_values.js";
 import { inEffect, mayChange, sourceOf } from "./model.js";
 
@@ -64,7 +65,7 @@ export function Values({ list, refresh }) {
     html`<ul class=${`list-values ${loading ? "refreshing" : ""}`} aria-label=${`Values of version ${data.version}`}>
       ${data.items.map(
         (value) => html`<li key=${value}>
-          <bdi class="list-text">${value}</bdi>
+          <bdi class="list-text">${visibleValue(value)}</bdi>
           ${isCurrent &&
           mayChange() &&
           html`<${Button} small kind="plain" icon="cross" label=${`Remove ${cut(value)}`} onClick=${() => setRemoving(value)} />`}

@@ -8,7 +8,7 @@ import { Status } from "../triage/status.js";
 import { Icon } from "../ui/icon.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
-import { OutputFacts, OutputLine, keyText } from "./output.js";
+import { OutputFacts, OutputLine, keyText, shownKey } from "./output.js";
 import { GroupFacts, StandsForNote } from "./stands_for.js";
 import { Timeline } from "./timeline.js";
 
@@ -25,7 +25,7 @@ export function MatchRow({ match, column, isFresh, isOpen, onOpen, tick, onChang
         type="button"
         class="opener"
         aria-expanded=${isOpen ? "true" : "false"}
-        aria-label=${`Events of the ${match.kind} of ${rule}, key ${keyText(match.key) || "none"}`}
+        aria-label=${`Events of the ${match.kind} of ${rule}, key ${shownKey(match.key) || "none"}`}
         onClick=${() => onOpen(!isOpen)}
       >
         <${Icon} name=${isOpen ? "down" : "right"} />
@@ -37,7 +37,7 @@ export function MatchRow({ match, column, isFresh, isOpen, onOpen, tick, onChang
         <${Link} class="name" title=${rule} href=${path`/streams/${stream}/rules/${rule}`}>${rule}<//>
         <span class="muted number nowrap">v${match.version} · epoch ${match.epoch}</span>
       </span>
-      <bdi class="found-key" title=${`Key: ${keyText(match.key)}`}>${keyText(match.key) || html`<span class="muted">global key</span>`}</bdi>
+      <bdi class="found-key" title=${`Key: ${shownKey(match.key)}`}>${shownKey(match.key) || html`<span class="muted">global key</span>`}</bdi>
       <span class="found-output"><${StandsForNote} match=${match} /><${OutputLine} output=${match.output} /></span>
       <span class="found-events muted number nowrap">
         ${plural(match.event_count, "event")} · ${duration(millis(match.end) - millis(match.start))}

@@ -1,14 +1,24 @@
 // What a match gives out, as pairs of names and values.
 import { html } from "../../vendor/preact.js";
+import { visible, visibleValue } from "../ui/visible.js";
 
-/** A value of an event or an output as text: strings as they are, all else as JSON. */
+/** A value of an event or an output as it is shown: strings as they are but for what nobody sees, all else as JSON. */
 export function valueText(value) {
-  return typeof value === "string" ? value : JSON.stringify(value) ?? "";
+  return visible(plainText(value));
 }
 
 /** The key of a match as the service's filter takes it. */
 export function keyText(key) {
-  return key.map(valueText).join(", ");
+  return key.map(plainText).join(", ");
+}
+
+/** The key of a match as it is shown: two keys that differ look different. */
+export function shownKey(key) {
+  return key.map((value) => visibleValue(plainText(value))).join(", ");
+}
+
+function plainText(value) {
+  return typeof value === "string" ? value : JSON.stringify(value) ?? "";
 }
 
 /** An output in one line. */

@@ -61,11 +61,11 @@ function Job({ job }) {
 
 function Story({ job }) {
   if (job.state === "stopped") {
-    return html`Stopped <${Time} at=${job.stopped_at} ago />${job.stop_reason && html`: <bdi>${job.stop_reason}</bdi>`}. Data below is its last report.`;
+    return html`Stopped <${Time} at=${job.stopped_at} ago />${job.stop_reason && html`: <bdi>${job.stop_reason}</bdi>`}. The figures are from its last report.`;
   }
   if (job.state === "stale") {
     return html`The last heartbeat was <${Time} at=${job.heartbeat_at ?? job.registered_at} ago />. It may have failed, or
-      be unable to reach this service. Data below is its last report.`;
+      be unable to reach this service. The figures are from its last report.`;
   }
   if (job.state === "starting") return html`Registered <${Time} at=${job.registered_at} ago />; no heartbeat yet.`;
   return html`Running since <${Time} at=${job.registered_at} />, last heartbeat <${Time} at=${job.heartbeat_at} ago />.`;
@@ -100,10 +100,10 @@ function Figures({ job }) {
       note=${`${shortCount(job.counters.late)} late events`}
     />
     <${Figure}
-      name="Matches left out since its start"
+      name="Matches over a limit since its start"
       value=${shortCount(job.counters.left_out)}
       kind=${job.counters.left_out ? "bad" : ""}
-      note=${`${plural(job.counters.dropped, "partial match", "partial matches")} dropped by changes, ${plural(job.counters.released, "match", "matches")} released`}
+      note=${`${plural(job.counters.dropped, "partial match", "partial matches")} discarded by changes, ${plural(job.counters.released, "match", "matches")} released`}
     />
   </div>`;
 }

@@ -3,7 +3,7 @@ import { html, useState } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { Time, duration, millis, plural } from "../format.js";
 import { EventsTable } from "../matches/events_table.js";
-import { OutputFacts, keyText } from "../matches/output.js";
+import { OutputFacts, keyText, shownKey } from "../matches/output.js";
 import { GroupFacts, StandsForNote } from "../matches/stands_for.js";
 import { Timeline } from "../matches/timeline.js";
 import { Link, path } from "../router.js";
@@ -44,7 +44,7 @@ function Removed({ stream, triage }) {
         ${" "}${triage.version}
       </dd>
       <dt>Key</dt>
-      <dd>${keyText(triage.key) || html`<span class="muted">one global key</span>`}</dd>
+      <dd>${shownKey(triage.key) || html`<span class="muted">one global key</span>`}</dd>
       <dt>${triage.kind === "timeout" ? "Timed out" : "Found"}</dt>
       <dd><${Time} at=${triage.end} /></dd>
     </dl>
@@ -92,7 +92,7 @@ function Facts({ stream, match }) {
     <dt>Key</dt>
     <dd>
       ${key
-        ? html`<bdi>${key}</bdi> · <${Link} href=${list} query=${{ key }}>all matches for this key<//>`
+        ? html`<bdi>${shownKey(match.key)}</bdi> · <${Link} href=${list} query=${{ key }}>all matches for this key<//>`
         : html`<span class="muted">one global key</span>`}
     </dd>
     <dt>Started</dt>

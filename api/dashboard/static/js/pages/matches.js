@@ -5,7 +5,7 @@ import { millis, plural } from "../format.js";
 import { FilterBar } from "../matches/filter_bar.js";
 import { sortOf, wantedMatches, withoutFilters } from "../matches/filters.js";
 import { MatchRow } from "../matches/match_row.js";
-import { keyText } from "../matches/output.js";
+import { shownKey } from "../matches/output.js";
 import { useRange } from "../matches/range.js";
 import { MatchesSummary } from "../matches/summary.js";
 import { useMatches } from "../matches/use_matches.js";
@@ -59,7 +59,7 @@ export default function MatchesPage({ params }) {
       title="Matches"
       beside=${html`<${Status} status=${status} />`}
       actions=${!wanted.until &&
-      html`<${Button} icon=${isHeld ? "play" : "pause"} onClick=${() => setHeld(!isHeld)}>${isHeld ? "Resume" : "Hold"}<//>`}
+      html`<${Button} icon=${isHeld ? "play" : "pause"} onClick=${() => setHeld(!isHeld)}>${isHeld ? "Resume" : "Pause"}<//>`}
     />
     <section class="card matches" aria-busy=${list.loading ? "true" : undefined}>
       <header><${FilterBar} stream=${stream} /></header>
@@ -118,7 +118,7 @@ function List({ stream, list, selection, column, isFiltered }) {
     can("author") &&
     html`<input
       type="checkbox"
-      aria-label=${`Select the ${match.kind} of ${match.processor_id}, key ${keyText(match.key) || "none"}`}
+      aria-label=${`Select the ${match.kind} of ${match.processor_id}, key ${shownKey(match.key) || "none"}`}
       checked=${selection.ids.has(match.match_id)}
       onClick=${(event) => selection.tick(listed, match.match_id, event.currentTarget.checked, event.shiftKey)}
     />`;

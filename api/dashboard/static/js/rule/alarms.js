@@ -42,8 +42,8 @@ function Stale({ rule, job }) {
   return html`<${Alarm} kind="warn">
     <p>
       <${State} of="job" name="stale" /> <strong>The job <${Link} href=${path`/streams/${rule.stream}/jobs/${job.name}`}>${job.name}<//> is
-      silent.</strong> Its last heartbeat was <${Time} at=${job.heartbeat_at} ago none="never" />. Its data
-      below is from then. Check its log; it catches up when it returns.
+      silent.</strong> Its last heartbeat was <${Time} at=${job.heartbeat_at} ago none="never" />. What this page shows of
+      it is from then. Check its log. It catches up when it is back.
     </p>
   <//>`;
 }

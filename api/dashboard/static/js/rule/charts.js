@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const EVERY_MS = 60_000;
 const MOST_SAMPLES = 240;
 const HELD_BACK = ["suppressed", "grouped", "unsuppressed"];
-const LABELS = { unsuppressed: "not suppressed for want of room" };
+const LABELS = { left_out: "matches over a limit", dropped: "partial matches discarded", unsuppressed: "not suppressed: too many values" };
 
 /** @param {{id: string, running: object}} properties */
 export function RuleCharts({ id, running }) {
@@ -34,14 +34,14 @@ export function RuleCharts({ id, running }) {
     <${Card} title="Timeouts, errors and late events">
       <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Timeouts, errors and late events per five minutes" names=${["timeouts", "errors", "late"]} />
     <//>
-    <${Card} title="Left out and dropped">
-      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches left out because of a limit, and partial matches dropped, per five minutes" names=${["left_out", "dropped"]} />
+    <${Card} title="Over a limit and discarded">
+      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches not output because of a limit, and partial matches discarded, per five minutes" names=${["left_out", "dropped"]} />
     <//>
     ${isHeldBack(history) &&
     html`<${Card} title="Suppressed and grouped">
-      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches suppressed or grouped by alert, and not suppressed for want of room, per five minutes" names=${HELD_BACK} />
+      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches suppressed or grouped by alert, and not suppressed because their key had too many values, per five minutes" names=${HELD_BACK} />
     <//>`}
-    <${Card} title="Held now">
+    <${Card} title="State now">
       <dl class="held">
         <dt>Partial matches</dt>
         <dd>${shortCount(state.partial.at(-1))}</dd>

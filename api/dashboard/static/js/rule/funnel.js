@@ -79,10 +79,10 @@ export function FunnelTable({ counted, problem }) {
 
 // A version is given up once, if ever: its columns are there only then.
 function given(steps) {
-  const columns = [["dropped", "Dropped"], ["stopped", "Stopped"]];
+  const columns = [["dropped", "Discarded", "When their version was paused, deleted, replaced or over"], ["stopped", "Stopped", "When their version was quarantined"]];
   return columns
     .filter(([key]) => steps.some((step) => step[key] > 0))
-    .map(([key, label]) => ({ key, label, right: true, cell: (step) => taken(step, count(step[key])) }));
+    .map(([key, label, title]) => ({ key, label, title, right: true, cell: (step) => taken(step, count(step[key])) }));
 }
 
 function StepName({ step }) {
@@ -103,7 +103,7 @@ function Reached({ step, most }) {
 // What did not go out is in no other number, so it is told beside the matches.
 function heldBack({ suppressed, grouped, unsuppressed }) {
   const told = [
-    [unsuppressed, "of them not suppressed for want of room"],
+    [unsuppressed, "of them not suppressed (too many values)"],
     [suppressed, "suppressed"],
     [grouped, "grouped"],
   ].filter(([number]) => number > 0);

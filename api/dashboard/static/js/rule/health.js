@@ -2,7 +2,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { send, usePolled } from "../api.js";
 import { Time } from "../format.js";
-import { OutputFacts, keyText } from "../matches/output.js";
+import { OutputFacts, shownKey } from "../matches/output.js";
 import { Link, path } from "../router.js";
 import { can } from "../session.js";
 import { apart } from "../ui/apart.js";
@@ -74,7 +74,7 @@ export function HealthCard({ rule, health: { incidents } }) {
 function FailedAt({ place }) {
   if (!place) return html`<span class="muted" title="The job told no event">–</span>`;
   const { key, time, event } = place;
-  const told = html`${time ? html`<${Time} at=${time} />` : "event"}${key.length > 0 && html` <bdi>${keyText(key)}</bdi>`}`;
+  const told = html`${time ? html`<${Time} at=${time} />` : "event"}${key.length > 0 && html` <bdi>${shownKey(key)}</bdi>`}`;
   if (!event) return html`<span class="failed-at">${told} <span class="muted">no event</span></span>`;
   return html`<details class="failed-at"><summary>${told}</summary><${OutputFacts} output=${event} /></details>`;
 }

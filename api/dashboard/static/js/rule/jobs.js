@@ -27,9 +27,9 @@ export function JobsTable({ running, snoozedUntil }) {
     { key: "partial", label: "Partial matches", right: true, cell: (line) => count(line.partial_matches) },
     { key: "memory", label: "Memory", right: true, cell: (line) => bytes(line.state_bytes || null) },
     { key: "errors", label: "Errors", right: true, cell: (line) => count(line.errors) },
-    { key: "left-out", label: "Left out", right: true, cell: (line) => count(line.left_out) },
-    { key: "dropped", label: "Dropped", right: true, cell: (line) => count(line.dropped) },
-    { key: "released", label: "Released", right: true, cell: (line) => count(line.released) },
+    { key: "left-out", label: "Over limit", title: "Matches and timeouts that were not output because of a limit", right: true, cell: (line) => count(line.left_out) },
+    { key: "dropped", label: "Discarded", title: "Partial matches discarded when a version was paused, deleted, replaced or over", right: true, cell: (line) => count(line.dropped) },
+    { key: "released", label: "Released", title: "Complete matches that waited for these partial matches, and were output when they were discarded", right: true, cell: (line) => count(line.released) },
     { key: "job-state", label: "Job state", cell: ({ job }) => html`<${State} of="job" name=${job.state} />` },
   ];
   return html`<${Table}

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { get, recoveries, usePolled } from "../api.js";
 import { Time, plural } from "../format.js";
-import { OutputLine, keyText } from "../matches/output.js";
+import { OutputLine, shownKey } from "../matches/output.js";
 import { StandsForNote } from "../matches/stands_for.js";
 import { Timeline } from "../matches/timeline.js";
 import { Link, path } from "../router.js";
@@ -47,7 +47,7 @@ export function RecentMatches({ rule, most = 6 }) {
 
 function MatchLine({ match, column }) {
   const events = useEvents(match);
-  const key = keyText(match.key);
+  const key = shownKey(match.key);
   return html`<article class="recent-match" data-match=${match.match_id}>
     <header>
       <${State} of="match" name=${match.kind} />

@@ -13,6 +13,7 @@ import { Card } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 import { toast } from "../ui/toast.js";
+import { visibleValue } from "../ui/visible.js";
 
 /** For how long a rule may be snoozed. */
 export const LENGTHS = [
@@ -45,7 +46,7 @@ export function SnoozesCard({ rule, snoozed: { snoozes, problem, refresh } }) {
         (each) => html`<li key=${each.number} class="row">
           <${State} of="running" name="snoozed">${each.key === null ? "all keys" : "one key"}<//>
           <span class="wrap-anywhere">
-            ${each.key !== null && html`<strong><bdi>${each.key}</bdi></strong> `}until <${Time} at=${each.until} />${" "}
+            ${each.key !== null && html`<strong><bdi>${visibleValue(each.key)}</bdi></strong> `}until <${Time} at=${each.until} />${" "}
             <span class="secondary">by <bdi>${each.created_by}</bdi>, <${Time} at=${each.created_at} ago /></span>
             ${each.comment && html`${" "}<${Folded} tag="q" className="comment" text=${each.comment} />`}
           </span>

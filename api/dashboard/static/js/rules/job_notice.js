@@ -42,7 +42,7 @@ export function JobNotice({ stream, page }) {
     return html`<p class=${`job-notice ${job.state === "stale" ? "warn" : "quiet"}`} role="status">
       <${State} of="job" name=${job.state} />
       <span>
-        The job ${link} ${word} <${Time} at=${job.heartbeat_at} none="its start" />. Data shown is its last reported state.
+        The job ${link} ${word} <${Time} at=${job.heartbeat_at} none="its start" />. The table shows its last report.
       </span>
     </p>`;
   }

@@ -55,11 +55,12 @@ export function Marks({ flags, area, label, onTell }) {
   return flags.length > 0 && html`<ul class="chart-marks" aria-label=${label}>
     ${flags.map(({ x, marks }) => {
       const text = marks.map((mark) => mark.text).join("\n");
+      const flag = flagOf(marks);
       const tell = () => onTell(text);
       const hush = () => onTell("");
       return html`<li key=${marks[0].at} style=${`left: ${x}px; top: ${area.top}px; height: ${area.height}px`}>
-        <button type="button" aria-label=${text} title=${text} onFocus=${tell} onBlur=${hush} onMouseEnter=${tell} onMouseLeave=${hush}>
-          ${flagOf(marks)}
+        <button type="button" aria-label=${typeof flag === "string" ? `${flag}: ${text}` : text} title=${text} onFocus=${tell} onBlur=${hush} onMouseEnter=${tell} onMouseLeave=${hush}>
+          ${flag}
         </button>
       </li>`;
     })}

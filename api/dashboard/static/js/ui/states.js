@@ -122,7 +122,7 @@ export const STATES = {
     lost: ["warn", "triangle", "not connected"],
     silent: ["warn", "triangle", "job silent"],
     jobless: ["quiet", "dash", "no job running"],
-    held: ["quiet", "bars", "held"],
+    held: PAUSED,
     ended: ["quiet", "square", "fixed range"],
   },
 };

@@ -5,8 +5,8 @@ import { html } from "../../vendor/preact.js";
  * A table.
  * @param {object} properties
  *   caption: what it lists, read out by screen readers.
- *   columns: [{key, label, cell: (row) => content, right?, sort?: name of the sort, className?, spoken?}]
- *     spoken: read out by screen readers in place of an empty label.
+ *   columns: [{key, label, cell: (row) => content, right?, sort?: name of the sort, className?, title?, spoken?}]
+ *     title: what the label means, shown on hover. spoken: read out by screen readers in place of an empty label.
  *   rows: the rows; `rowKey(row)` identifies one.
  *   sort: the sort in force, "-" in front = descending; `onSort(name)` is called with the new one.
  *   selected: optional (row) => boolean.
@@ -46,13 +46,13 @@ function Header({ column, sort, onSort }) {
   const classes = classesOf(column);
   if (!column.sort || !onSort) {
     const spoken = column.spoken && html`<span class="visually-hidden">${column.spoken}</span>`;
-    return html`<th scope="col" class=${classes}>${column.label || spoken}</th>`;
+    return html`<th scope="col" class=${classes} title=${column.title}>${column.label || spoken}</th>`;
   }
   const isAscending = sort === column.sort;
   const isDescending = sort === `-${column.sort}`;
   const order = isAscending ? "ascending" : isDescending ? "descending" : undefined;
   const next = isDescending ? column.sort : isAscending ? `-${column.sort}` : column.first ?? column.sort;
-  return html`<th scope="col" class=${classes} aria-sort=${order}>
+  return html`<th scope="col" class=${classes} title=${column.title} aria-sort=${order}>
     <button type="button" onClick=${() => onSort(next)}>
       ${column.label}<span aria-hidden="true">${isAscending ? "↑" : isDescending ? "↓" : ""}</span>
     </button>
