@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, delete, exists, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
@@ -12,6 +12,12 @@ from sqlalchemy.orm.interfaces import LoaderOption
 
 from api.matches.schemas import OPEN, MatchFilter
 from api.matches.tables import Match, MatchLog, MatchTriage
+
+FORGOTTEN_AT_ONCE: Final = 2_000
+"""So many old rows a change removes at most: more than it adds, and no work for long.
+
+Where a limit has been lowered, each change removes some until it is kept.
+"""
 
 
 def locked_log(session: Session, stream: str) -> MatchLog | None:
@@ -169,30 +175,25 @@ def matches_regrouped(  # noqa: PLR0913, PLR0917 - an interval of one stream, an
     return session.scalars(query).all()
 
 
-def forget_up_to(session: Session, stream: str, number: int) -> None:
-    """Remove the matches of a stream up to a number."""
-    session.execute(delete(Match).where(Match.stream == stream, Match.number <= number))
+def forget_up_to(session: Session, stream: str, number: int, most: int) -> int:
+    """Remove the oldest matches of a stream up to a number, and return how many."""
+    return _forget_oldest(session, stream, most, Match.number <= number)
 
 
-def forget_all_but(session: Session, stream: str, processor_id: str, kind: str, kept: int) -> None:
-    """Remove the rows of one kind of a processor except the newest ones."""
-    of_processor = (
-        Match.stream == stream,
-        Match.processor_id == processor_id,
-        Match.kind == kind,
-    )
+def forget_all_but(  # noqa: PLR0913, PLR0917 - rows of one kind of one processor
+    session: Session, stream: str, processor_id: str, kind: str, kept: int, most: int
+) -> int:
+    """Remove the oldest rows of one kind of a processor except the newest; return how many."""
+    of_processor = Match.processor_id == processor_id, Match.kind == kind
     newest_forgotten = (
         select(Match.number)
-        .where(*of_processor)
+        .where(Match.stream == stream, *of_processor)
         .order_by(Match.number.desc())
         .limit(1)
         .offset(kept)
         .scalar_subquery()
     )
-    session.execute(
-        delete(Match).where(*of_processor, Match.number <= newest_forgotten),
-        execution_options={"synchronize_session": False},
-    )
+    return _forget_oldest(session, stream, most, *of_processor, Match.number <= newest_forgotten)
 
 
 def forget_old_triage(session: Session, stream: str, before_ms: int) -> None:
@@ -221,9 +222,28 @@ def is_kept() -> ColumnElement[bool]:
     return exists().where(*of_triage)
 
 
+def _forget_oldest(
+    session: Session, stream: str, most: int, *conditions: ColumnElement[bool]
+) -> int:
+    oldest = select(Match.number).where(Match.stream == stream, *conditions)
+    forgotten = session.scalars(
+        delete(Match)
+        .where(Match.stream == stream, Match.number.in_(oldest.order_by(Match.number).limit(most)))
+        .returning(Match.number),
+        execution_options={"synchronize_session": False},
+    )
+    return len(forgotten.all())
+
+
 def _forget_triage(session: Session, stream: str, *conditions: ColumnElement[bool]) -> None:
+    oldest = (
+        select(MatchTriage.match_id)
+        .where(MatchTriage.stream == stream, *conditions, ~is_kept())
+        .order_by(MatchTriage.changed_at_ms)
+        .limit(FORGOTTEN_AT_ONCE)
+    )
     session.execute(
-        delete(MatchTriage).where(MatchTriage.stream == stream, *conditions, ~is_kept()),
+        delete(MatchTriage).where(MatchTriage.stream == stream, MatchTriage.match_id.in_(oldest)),
         execution_options={"synchronize_session": False},
     )
 

@@ -5,6 +5,7 @@ the match is posted again.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Final
 
 from sqlalchemy.orm import Session
@@ -53,17 +54,25 @@ def take_report(
         comparison.note(session, stream, report.job, fresh.values())
         log.newest += len(fresh)
         session.flush()
-        repository.forget_up_to(session, stream, log.newest - settings.matches_per_stream)
-        # By kind: matches of a rule must not be removed because of its many timeouts.
-        for processor_id, kind in {(each.processor_id, each.kind) for each in fresh.values()}:
-            repository.forget_all_but(
-                session, stream, processor_id, kind, settings.matches_per_processor
-            )
+        _forget_old(session, log, fresh.values(), settings)
     has_news = groups.note(session, stream, log, report.groups)
     if fresh or has_news:
         notify_others(session, bell_name(stream))
     forget_old_triage(writing, stream, settings)
     return MatchReceipt(added=len(fresh), known=len(report.matches) - len(fresh))
+
+
+def _forget_old(
+    session: Session, log: MatchLog, fresh: Iterable[ReportedMatch], settings: Settings
+) -> None:
+    room = repository.FORGOTTEN_AT_ONCE
+    last = log.newest - settings.matches_per_stream
+    room -= repository.forget_up_to(session, log.stream, last, room)
+    # By kind: matches of a rule must not be removed because of its many timeouts.
+    for processor_id, kind in {(each.processor_id, each.kind) for each in fresh}:
+        room -= repository.forget_all_but(
+            session, log.stream, processor_id, kind, settings.matches_per_processor, room
+        )
 
 
 def forget_old_triage(writing: Writing, stream: str, settings: Settings) -> None:

@@ -120,6 +120,8 @@ class Match(Record):
         Index(None, "stream", "processor_id", "number"),
         Index(None, "stream", "key_text", "number"),
         Index(None, "stream", "processor_id", "kind", "match_id"),
+        # Finds the oldest to keep without reading any match.
+        Index(None, "stream", "processor_id", "kind", "number"),
         Index(None, "stream", "group_change"),
     )
 

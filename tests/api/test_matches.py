@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.matches import export
+from api.matches import export, repository
 from cep.instants import instant_ms
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
@@ -207,6 +207,20 @@ def test_of_too_many_matches_the_oldest_are_let_go(service: ServiceUnderTest) ->
     assert listed(service) == [8, 7, 6, 5, 4, 3]
     post(service, *[found(number, processor_id="many") for number in range(9, 14)])
     assert listed(service) == [13, 12, 11, 8]
+
+
+@pytest.mark.parametrize("limit", ["matches_per_stream", "matches_per_processor"])
+def test_a_change_removes_only_some_of_far_too_many(
+    service: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    """A limit that was lowered by a million would else block all writers for a minute."""
+    monkeypatch.setattr(repository, "FORGOTTEN_AT_ONCE", 3)
+    service.begin_with_stream(**{limit: 2})
+    left = []
+    for posted in (range(8), range(8, 9), range(9, 10)):
+        post(service, *map(found, posted))
+        left.append(listed(service))
+    assert left == [[7, 6, 5, 4, 3], [8, 7, 6], [9, 8]]
 
 
 def test_timeouts_do_not_push_out_matches_of_their_rule(service: ServiceUnderTest) -> None:
