@@ -29,6 +29,7 @@ from processor_runtime.stages.unusable_events import (
     late_rows,
     unusable,
     unusable_rows,
+    why_unusable,
 )
 
 TICK: Final = "_tick"
@@ -53,18 +54,20 @@ class KeyStageSettings:
 
 @dataclass(slots=True)
 class EventCounts:
-    """How many events came, and how many of them left the stream."""
+    """How many events came, and how many of them left the stream; why the first malformed did."""
 
     events: int = 0
     late: int = 0
     malformed: int = 0
     newest_ms: int | None = None
+    why_malformed: str = ""
 
     def add(self, other: "EventCounts") -> None:
         """Count what another has counted, too."""
         self.events += other.events
         self.late += other.late
         self.malformed += other.malformed
+        self.why_malformed = self.why_malformed or other.why_malformed
         times = [time for time in (self.newest_ms, other.newest_ms) if time is not None]
         self.newest_ms = max(times, default=None)
 
@@ -124,9 +127,12 @@ class KeyStage:
         if is_unusable is None:
             return plain
         bad = events.filter(is_unusable)
-        self.counts.malformed += len(bad)
+        time_column = self.rules.stream.event_time_column
+        self.counts.add(
+            EventCounts(malformed=len(bad), why_malformed=why_unusable(bad, time_column))
+        )
         if "error" in self.settings.wanted:
-            self.rows.add(unusable_rows(bad, self.rules.stream.event_time_column))
+            self.rows.add(unusable_rows(bad, time_column))
         return plain.filter(~is_unusable)
 
     def _on_time(self, events: pl.DataFrame) -> pl.DataFrame:
