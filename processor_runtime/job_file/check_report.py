@@ -16,6 +16,7 @@ from processor_runtime.job_file.checking import (
     warnings_of,
 )
 from processor_runtime.job_file.consistency import misfits, stream_of_job
+from processor_runtime.job_file.first_events import FirstEvents, first_events
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.loading import read_job_text, validated
 from processor_runtime.job_file.machine_checks import machine_warnings, own_source_warnings
@@ -31,7 +32,8 @@ class CheckReport:
     """The outcome of a check.
 
     `job` is `None` if the file could not be read as one. `snapshot` is the answer of the source of
-    processors, if it was asked; `silence` is why there was none.
+    processors, if it was asked; `silence` is why there was none. `events` are those at the source,
+    if some of them could not be read.
     """
 
     path: Path
@@ -40,18 +42,23 @@ class CheckReport:
     warnings: tuple[Problem, ...] = ()
     snapshot: FoundSnapshot | None = None
     silence: str = ""
+    events: FirstEvents | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 = good; 1 = no processors arrived, or some cannot run; 2 = the job file is wrong."""
+        """0 = good; 1 = no processors, some cannot run, or no event can be read; 2 = wrong file."""
         if self.problems:
             return BAD_JOB_FILE
         if self.silence or (self.snapshot is not None and self.snapshot.problems):
+            return PROCESSORS_FAIL
+        if self.events is not None and self.events.are_all_unread:
             return PROCESSORS_FAIL
         return GOOD
 
     def trouble(self) -> Iterator[str]:
         """Yield what is wrong, a line or more for each."""
+        if self.events is not None:
+            yield f"{self.path}: {self.events.problem()}"
         yield from (f"{self.path}: {problem}" for problem in self.problems)
         yield from (f"{self.path}: warning: {warning}" for warning in self.warnings)
         if self.silence:
@@ -81,6 +88,7 @@ class CheckReport:
             "usable": self.exit_code == GOOD,
             "name": None if job is None else job.name,
             "stream": None if job is None else job.stream,
+            "unread_events": None if self.events is None else _as_json(self.events.problem()),
             "problems": [_as_json(problem) for problem in self.problems],
             "warnings": [_as_json(warning) for warning in self.warnings],
             "no_processors_because": self.silence or None,
@@ -119,7 +127,10 @@ def check_job_file(
         found = found_snapshot(job, environment, timeout_seconds or limit_seconds)
     except NoSnapshotError as error:
         return CheckReport(path, job, (), warnings, silence=str(error))
-    return CheckReport(path, job, placed(misfits(job, found.snapshot.stream)), warnings, found)
+    stream = found.snapshot.stream
+    wrong = placed(misfits(job, stream))
+    events = None if wrong else first_events(job, stream)
+    return CheckReport(path, job, wrong, warnings, found, events=events)
 
 
 def _counts(snapshot: Snapshot) -> dict[str, int]:
