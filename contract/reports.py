@@ -273,6 +273,10 @@ class Heartbeat(Report):
     )
     backlog_events: Count | None = Field(default=None, description="Known at the source, unread.")
     counters: Counters = Counters()
+    malformed_events: Count = Field(
+        default=0, description="Events that could not be read, since this instance started."
+    )
+    malformed_reason: ErrorText = Field(default="", description="Why the first could not be.")
     partial_matches: Count = 0
     state_bytes: Count = 0
     discovery: DiscoveryReport = DiscoveryReport()

@@ -12,6 +12,7 @@ from processor_runtime.schedule.changes import timeline_changes
 from processor_runtime.schedule.timeline import Timeline
 
 _QUIET_SECONDS = 10.0
+_ERROR_ROWS = "Add `error` to the kinds of an output to get them as rows"
 
 
 @dataclass(slots=True)
@@ -47,11 +48,12 @@ class BatchLines:
     def end(self) -> Iterator[str]:
         """Yield what the job has read and found since it started, errors first."""
         totals = self._totals
-        if totals.errors:
-            yield (
-                f"{totals.errors:,} errors: events that could not be read, or rules that failed on "
-                "one. Add `error` to the kinds of an output to see why"
-            )
+        if totals.malformed:
+            why = f": {totals.why_malformed}" if totals.why_malformed else ""
+            unread = f"{totals.malformed:,} of {totals.events:,} events could not be read{why}"
+            yield f"{unread}. {_ERROR_ROWS}"
+        if failed := totals.errors - totals.malformed:
+            yield f"{failed:,} errors of rules that failed on an event. {_ERROR_ROWS}"
         nothing = "" if totals.matches else "no matches"
         found = ", ".join(filter(None, (nothing, _found(totals, Totals()))))
         yield f"{totals.events:,} events read: {found}"

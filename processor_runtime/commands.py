@@ -45,8 +45,11 @@ def check(
 ) -> None:
     """Check whether the job in JOB could start, without starting Spark.
 
-    Exit code 0 = it could, 1 = the source of events is not there, no processors arrived or some of
-    them cannot run, 2 = the job file is wrong, or something it refers to is missing.
+    With --connect the first events in local JSON and CSV files are read, too.
+
+    Exit code 0 = it could, 1 = the source of events is not there, no processors arrived, some of
+    them cannot run, or no event can be read, 2 = the job file is wrong, or something it refers to
+    is missing.
     """
     # What the discoverer logs is part of the report.
     logging.getLogger("percept").addHandler(logging.NullHandler())

@@ -59,12 +59,16 @@ def _of_job(facts: JobFacts) -> Iterator[DiagnosisLine]:
     job = facts.job
     if job.state == "stopped":
         return
+    source = _source(job)
+    # Events that cannot be read explain all the rest: no rule sees them.
+    first, behind = ([source], []) if job.malformed_events else ([], [source])
     lines = [
+        *first,
         _heartbeat(facts),
         _by_concern(facts, "batches", _OF_BATCHES, "Its batches keep up"),
         _by_concern(facts, "rules", _OF_RULES, "It has read its rules"),
         _version(facts),
-        _source(job),
+        *behind,
         _watermark(facts),
     ]
     if facts.held is not None and facts.funnel is not None:
@@ -143,6 +147,13 @@ def _held(held: HeldVersion) -> DiagnosisLine:
 
 
 def _source(job: JobView) -> DiagnosisLine:
+    if job.malformed_events:
+        title = f"{job.malformed_events:,} of {job.counters.events:,} events could not be read"
+        remedy = (
+            "Compare the events with the schema of the stream. Outputs get error rows only with "
+            "`error` among their kinds."
+        )
+        return line("source", "attention", title, job.malformed_reason, remedy)
     if not job.counters.events:
         title = "No event has been read since the job was started"
         detail = "Either none has arrived, or the job reads a different source than expected."

@@ -60,6 +60,8 @@ class JobView(JobSummary):
     )
     backlog_events: int | None
     counters: Counters = Field(description="Totals since this instance started.")
+    malformed_events: int = Field(description="Events that could not be read since it started.")
+    malformed_reason: str = Field(description="Why the first of them could not be read.")
     partial_matches: int
     state_bytes: int
     discovery: DiscoveryView

@@ -48,6 +48,8 @@ _REPORTED = (
     "batch_duration_ms",
     "batch_running_ms",
     "backlog_events",
+    "malformed_events",
+    "malformed_reason",
     "partial_matches",
     "state_bytes",
 )

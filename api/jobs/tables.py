@@ -56,6 +56,8 @@ class Job(Counted, Record):
     batch_duration_ms: Mapped[int | None] = mapped_column(BigInteger)
     batch_running_ms: Mapped[int | None] = mapped_column(BigInteger)
     backlog_events: Mapped[int | None] = mapped_column(BigInteger)
+    malformed_events: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    malformed_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     partial_matches: Mapped[int] = mapped_column(BigInteger, default=0)
     state_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     discovery: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")

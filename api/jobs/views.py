@@ -135,6 +135,8 @@ def _view(session: Session, job: Job, now_ms: int, settings: Settings) -> dict[s
         "batch_running_ms": job.batch_running_ms,
         "backlog_events": job.backlog_events,
         "counters": counters(job),
+        "malformed_events": job.malformed_events,
+        "malformed_reason": job.malformed_reason,
         "partial_matches": job.partial_matches,
         "state_bytes": job.state_bytes,
         "discovery": discovery_view(job),

@@ -152,6 +152,8 @@ class JobProgress:
             suppressed=sum(counts.suppressed for counts in rules),
             grouped=sum(counts.grouped for counts in rules),
             unsuppressed=sum(counts.unsuppressed for counts in rules),
+            malformed=self._counts.malformed,
+            why_malformed=self._counts.why_malformed,
         )
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:

@@ -23,6 +23,7 @@ class Totals:
     waited behind these and came out, `shadow` matches that do not count, as those of a version in
     shadow, `suppressed` matches that did not go out, `unsuppressed` those that did only because
     more different ones came than are kept, `grouped` those that one which went out stands for.
+    `malformed` of the errors are events that could not be read; `why_malformed` is of the first.
     """
 
     events: int = 0
@@ -37,6 +38,8 @@ class Totals:
     suppressed: int = 0
     grouped: int = 0
     unsuppressed: int = 0
+    malformed: int = 0
+    why_malformed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

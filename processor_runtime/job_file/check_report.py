@@ -17,6 +17,7 @@ from processor_runtime.job_file.checking import (
     warnings_of,
 )
 from processor_runtime.job_file.consistency import misfits, stream_of_job
+from processor_runtime.job_file.first_events import FirstEvents, first_events
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.loading import read_job_text, validated
 from processor_runtime.job_file.machine_checks import machine_warnings, own_source_warnings
@@ -34,7 +35,7 @@ class CheckReport:
 
     `job` is `None` if the file could not be read as one. `snapshot` is the answer of the source of
     processors, if it was asked; `silence` is why there was none, `source_silence` why the source of
-    events gives none.
+    events gives none. `events` are those at the source, if some of them could not be read.
     """
 
     path: Path
@@ -44,10 +45,11 @@ class CheckReport:
     snapshot: FoundSnapshot | None = None
     silence: str = ""
     source_silence: str = ""
+    events: FirstEvents | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 = good; 1 = a source is silent, or processors cannot run; 2 = the job file is wrong."""
+        """0 = good; 1 = a source is silent, rules cannot run, no event is read; 2 = wrong file."""
         if self.problems:
             return BAD_JOB_FILE
         if (
@@ -56,10 +58,14 @@ class CheckReport:
             or (self.snapshot is not None and self.snapshot.problems)
         ):
             return PROCESSORS_FAIL
+        if self.events is not None and self.events.are_all_unread:
+            return PROCESSORS_FAIL
         return GOOD
 
     def trouble(self) -> Iterator[str]:
         """Yield what is wrong, a line or more for each."""
+        if self.events is not None:
+            yield f"{self.path}: {self.events.problem()}"
         yield from (f"{self.path}: {problem}" for problem in self.problems)
         yield from (f"{self.path}: warning: {warning}" for warning in self.warnings)
         if self.source_silence:
@@ -91,6 +97,7 @@ class CheckReport:
             "usable": self.exit_code == GOOD,
             "name": None if job is None else job.name,
             "stream": None if job is None else job.stream,
+            "unread_events": None if self.events is None else _as_json(self.events.problem()),
             "problems": [_as_json(problem) for problem in self.problems],
             "warnings": [_as_json(warning) for warning in self.warnings],
             "no_events_because": self.source_silence or None,
@@ -132,8 +139,10 @@ def check_job_file(
         found = found_snapshot(job, environment, limit_seconds)
     except NoSnapshotError as error:
         return CheckReport(path, job, (), warnings, None, str(error), silent)
-    unfit = placed(misfits(job, found.snapshot.stream))
-    return CheckReport(path, job, unfit, warnings, found, "", silent)
+    stream = found.snapshot.stream
+    unfit = placed(misfits(job, stream))
+    events = None if unfit else first_events(job, stream)
+    return CheckReport(path, job, unfit, warnings, found, "", silent, events)
 
 
 def _counts(snapshot: Snapshot) -> dict[str, int]:

@@ -25,6 +25,8 @@ EARLIEST_MS: Final = -62_135_596_800_000
 LATEST_MS: Final = 253_402_300_799_999
 """The first and the last millisecond of the years that an event can have."""
 
+_UNREAD: Final = "it could not be read as an event: "
+_LONGEST_REASON: Final = 300
 _YEARS: Final = "not within the years 1 to 9999"
 _UNIT: Final = "A number that is read as a TIMESTAMP counts milliseconds since 1970"
 
@@ -59,6 +61,13 @@ def unusable_rows(events: pl.DataFrame, event_time_column: str) -> Iterator[Outp
         yield _row(event, blamed, event_time_column)
 
 
+def why_unusable(events: pl.DataFrame, event_time_column: str) -> str:
+    """Return why the first event cannot be used, cut if it is long; see `unusable_rows`."""
+    row = next(unusable_rows(events.head(1), event_time_column))
+    message: str = from_json(row.error or "{}").get("message", "")
+    return message.removeprefix(_UNREAD)[:_LONGEST_REASON]
+
+
 def late_rows(events: pl.DataFrame) -> Iterator[OutputRow]:
     """Yield the rows of events that came after the watermark had passed them."""
     for event in events.to_dicts():
@@ -86,7 +95,7 @@ def _row(event: dict[str, Any], outside: list[str], time_column: str) -> OutputR
 def _malformed_row(told: str) -> OutputRow:
     # It is written as the source gave it, with every digit.
     reason = from_json(told).get("reason", "nobody knows why")
-    message = f"it could not be read as an event: {reason}"
+    message = f"{_UNREAD}{reason}"
     return OutputRow("error", events=told, error=error_json("malformed", message=message))
 
 

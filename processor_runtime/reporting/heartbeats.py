@@ -50,6 +50,8 @@ def heartbeat(
         batch_running_ms=_count(status.batch_running_ms),
         backlog_events=_count(status.backlog_events),
         counters=_counters(status.totals),
+        malformed_events=_bounded(status.totals.malformed),
+        malformed_reason=status.totals.why_malformed,
         partial_matches=_bounded(status.partial_matches),
         state_bytes=_bounded(status.state_bytes),
         discovery=DiscoveryReport() if discovery is None else _discovery(discovery),

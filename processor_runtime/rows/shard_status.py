@@ -15,18 +15,20 @@ from contract.asked_keys import KeyAnswer
 
 @dataclass(slots=True)
 class EventCounts:
-    """How many events came, and how many of them left the stream."""
+    """How many events came, and how many of them left the stream; why the first malformed did."""
 
     events: int = 0
     late: int = 0
     malformed: int = 0
     newest_ms: int | None = None
+    why_malformed: str = ""
 
     def add(self, other: "EventCounts") -> None:
         """Count what another has counted, too."""
         self.events += other.events
         self.late += other.late
         self.malformed += other.malformed
+        self.why_malformed = self.why_malformed or other.why_malformed
         times = [time for time in (self.newest_ms, other.newest_ms) if time is not None]
         self.newest_ms = max(times, default=None)
 

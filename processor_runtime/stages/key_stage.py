@@ -23,6 +23,7 @@ from processor_runtime.output.unusable_events import (
     late_rows,
     unusable,
     unusable_rows,
+    why_unusable,
 )
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
@@ -107,9 +108,12 @@ class KeyStage:
         if is_unusable is None:
             return plain
         bad = events.filter(is_unusable)
-        self.counts.malformed += len(bad)
+        time_column = self.rules.stream.event_time_column
+        self.counts.add(
+            EventCounts(malformed=len(bad), why_malformed=why_unusable(bad, time_column))
+        )
         if "error" in self.settings.wanted:
-            self.rows.add(unusable_rows(bad, self.rules.stream.event_time_column))
+            self.rows.add(unusable_rows(bad, time_column))
         return plain.filter(~is_unusable)
 
     def _on_time(self, events: pl.DataFrame) -> pl.DataFrame:

@@ -139,6 +139,11 @@ COUNTED: dict[str, Any] = {"counters": {"events": 9}, "steps": [FAIL, LOGIN]}
 CHAINS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "no event meets a condition": ({}, HEALTHY, ["conditions"]),
     "the source is empty": ({}, {"epoch": 2}, ["source"]),
+    "events cannot be read": (
+        COUNTED | {"state": "quarantined", "error": "boom"},
+        HEALTHY | {"malformed_events": 100, "malformed_reason": "ts"},
+        ["source", "version"],
+    ),
     "the source is silent": (COUNTED, HEALTHY | {"silent_since_ms": START_MS - 90_000}, ["source"]),
     "left out": (COUNTED | {"counters": {"events": 9, "left_out": 3}}, HEALTHY, ["output"]),
     "suppressed": (COUNTED | {"counters": {"events": 9, "suppressed": 3}}, HEALTHY, ["output"]),

@@ -167,3 +167,13 @@ def test_the_names_of_the_columns_stand_above_the_first_rule(
     assert head is not None
     assert first is not None
     assert head["y"] + head["height"] <= first["y"] + 1
+
+
+def test_a_job_page_says_first_that_events_could_not_be_read(
+    admin_page: Page, reporting_job: ReportingJob
+) -> None:
+    reason = "does not fit the stream's schema: ts"
+    reporting_job.run_batch(malformed_events=1_000, malformed_reason=reason)
+    admin_page.goto("/streams/logins/jobs/main")
+    note = admin_page.get_by_role("note")
+    expect(note).to_contain_text(f"1,000 of 1,000 events could not be read: {reason}.")

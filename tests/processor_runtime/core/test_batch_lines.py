@@ -56,9 +56,13 @@ def test_at_its_end_a_job_says_what_it_has_read_and_found() -> None:
 
 def test_events_that_could_not_be_read_come_first() -> None:
     lines = BatchLines()
-    unread = JobStatus(epoch=3, batch_id=1, totals=Totals(events=2_000, errors=2_000, late=1))
+    reason = "does not fit the stream's schema: ts"
+    counts = {"events": 2_000, "errors": 2_001, "late": 1, "malformed": 2_000}
+    totals = Totals(**counts, why_malformed=reason)
+    unread = JobStatus(epoch=3, batch_id=1, totals=totals)
     (progress,) = lines.lines(unread, FIRST, FIRST, now_seconds=100.0)
-    assert progress.endswith("+ 2,000 errors, 1 late")
-    errors, read = lines.end()
-    assert errors.startswith("2,000 errors: events that could not be read, or rules that failed")
-    assert read == "2,000 events read: no matches, 2,000 errors, 1 late"
+    assert progress.endswith("+ 2,001 errors, 1 late")
+    malformed, errors, read = lines.end()
+    assert malformed.startswith(f"2,000 of 2,000 events could not be read: {reason}. Add `error`")
+    assert errors.startswith("1 errors of rules that failed on an event. Add `error`")
+    assert read == "2,000 events read: no matches, 2,001 errors, 1 late"

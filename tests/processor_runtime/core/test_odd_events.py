@@ -89,6 +89,7 @@ def test_rows_that_cannot_be_used_are_told_apart_and_given_out() -> None:
     assert spelled(job.rows) == ["p1 match a1000 b1001"]
     totals = job.job_status.totals
     assert (totals.events, totals.errors, totals.matches) == (5, 3, 1)
+    assert (totals.malformed, totals.why_malformed) == (3, "not a JSON object")
 
 
 def test_a_time_outside_of_the_calendar_is_not_said_to_be_in_the_future() -> None:

@@ -343,6 +343,32 @@ def test_a_source_that_is_not_there_is_told(tmp_path: Path, kind: str) -> None:
     assert report(result)["snapshot"]["processors"] == 1
 
 
+@pytest.mark.parametrize(
+    ("lines", "code", "told"),
+    [
+        (["{}", '{"ts": 1}'], 0, "1 of the first 2 events could not be read: it has no ts"),
+        (
+            ['{"ts": "x"}'] * 2,
+            1,
+            "2 of the first 2 events could not be read: ts: 'x' is no TIMESTAMP",
+        ),
+        (['{"ts": 1}', "no"], 0, "1 of the first 2 events could not be read: line 2, column 1"),
+        (['{"ts": 1}'], 0, ""),
+    ],
+)
+def test_events_that_could_not_be_read_are_told_first(
+    tmp_path: Path, lines: list[str], code: int, told: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text("\n".join(lines), encoding="utf-8")
+    source = {"format": "json", "path": str(tmp_path / "in")}
+    path = written(tmp_path, minimal(discoverer=rules(tmp_path, rule("one")), source=source))
+    result = check(path, "--connect")
+    first = result.stderr.partition("\n")[0]
+    assert (result.exit_code, told in first) == (code, True), result.output
+    assert ("could not be read" in first) == bool(told)
+
+
 def test_processors_that_cannot_run_are_told(tmp_path: Path) -> None:
     code = sign(len, SigningKey("k", b"k" * 32), CodeUse.CONDITION).to_document()
     steps = [{"name": "step", "where": {"python": code}}]

@@ -416,8 +416,12 @@ def test_numbers_that_cannot_travel_are_left_out_or_cut() -> None:
 
 def test_everything_that_is_counted_is_reported() -> None:
     counted = {each.name: place for place, each in enumerate(fields(Totals), start=1)}
-    status = replace(STATUS, totals=Totals(**counted))
-    assert reported(ScriptedService(), status)["counters"] == counted
+    del counted["why_malformed"]
+    status = replace(STATUS, totals=Totals(**counted, why_malformed="ts: NULL"))
+    body = reported(ScriptedService(), status)
+    malformed = {"malformed": body["malformed_events"]}
+    assert body["counters"] | malformed == counted
+    assert body["malformed_reason"] == "ts: NULL"
 
 
 def test_a_service_that_hangs_does_not_keep_the_end_of_the_job_waiting() -> None:

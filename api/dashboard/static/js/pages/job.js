@@ -45,6 +45,7 @@ function Job({ job }) {
     >
       <${Story} job=${job} />
     <//>
+    ${job.malformed_events > 0 && html`<${Unread} job=${job} />`}
     ${job.failing_outputs.map(
       ({ name, error, lost_rows: lost }) => html`<p key=${name} class="job-notice warn" role="status">
         <${State} of="urgency" name="bad">output fails<//>
@@ -57,6 +58,14 @@ function Job({ job }) {
     <${Starts} jobId=${job.id} properties=${job.properties} />
     ${forgetting && html`<${Forget} job=${job} onClose=${() => setForgetting(false)} />`}
   `;
+}
+
+/** Says first what explains all the rest: events that no rule sees. */
+function Unread({ job }) {
+  return html`<p class="job-notice warn" role="note">
+    <strong>${count(job.malformed_events)} of ${plural(job.counters.events, "event")} could not be read: <bdi>${job.malformed_reason}</bdi>.</strong>
+    <span>Outputs get error rows only with <code>error</code> among their kinds.</span>
+  </p>`;
 }
 
 function Story({ job }) {
