@@ -40,9 +40,12 @@ def with_parameters_in_pattern(document: Any) -> Any:
 
 def as_written(problem: Problem, document: Any) -> Problem:
     """Return a problem with the path that its author knows; `document` is what was written."""
-    is_beside = isinstance(document, Mapping) and "parameters" in document
-    if is_beside and problem.path.startswith("pattern.parameters"):
+    if not isinstance(document, Mapping):
+        return problem
+    if "parameters" in document and problem.path.startswith("pattern.parameters"):
         return replace(problem, path=problem.path.removeprefix("pattern."))
+    if problem.path == "key_by[0]" and isinstance(document.get("key_by"), str):
+        return replace(problem, path="key_by")
     return problem
 
 
