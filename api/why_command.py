@@ -227,7 +227,7 @@ def _events(path: Path, schema: Schema | None) -> tuple[list[dict[str, Any]], Sc
     try:
         content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         rows = event_rows(content, path.name, schema)
-        return list(rows.typed()), rows.schema
+        return rows.all_typed(), rows.schema
     except OSError as error:
         raise UnreadableEvents(f"{path}: cannot read: {error.strerror}") from None
     except UnreadableEvents as error:

@@ -229,7 +229,7 @@ def test_a_schema_that_does_not_fit_is_told(events: Path) -> None:
     assert "--schema: " in wrong.stderr
     unfit = run(PAID, events, "--schema", "user STRING, ts TIMESTAMP, kind BIGINT")
     assert unfit.exit_code == 2
-    assert "event 1: kind: 'pay' is no BIGINT" in unfit.stderr
+    assert "4 of 4 events could not be read: event 1: kind: 'pay' is no BIGINT" in unfit.stderr
     assert run(PAID, events.with_name("nowhere")).exit_code == 2
 
 

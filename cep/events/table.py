@@ -123,6 +123,24 @@ class EventRows:
         """Return events with the values that JSON or a frame has."""
         return cls(rows, schema, {} if schema is None else column_readers(schema))
 
+    def all_typed(self) -> list[dict[str, Any]]:
+        """Return the events with the values of their columns.
+
+        Raises:
+            UnreadableEvents: some do not fit their columns; says how many, and why the first.
+        """
+        typed: list[dict[str, Any]] = []
+        unread, first, number = 0, "", 0
+        for number, event in enumerate(self.rows, start=1):
+            try:
+                typed.append(typed_event(event, self.readers))
+            except UnfitValue as unfit:
+                unread += 1
+                first = first or f"event {number}: {unfit.column}: {unfit}"
+        if unread:
+            raise UnreadableEvents(f"{unread:,} of {number:,} events could not be read: {first}")
+        return typed
+
     def typed(self) -> Iterator[dict[str, Any]]:
         """Yield the events with the values of their columns.
 
@@ -164,7 +182,7 @@ def read_events(content: bytes, name: str, schema: Schema | None = None) -> Even
     rows = event_rows(content, name, schema)
     if schema is not None:
         names = [name for name, _ in schema.columns]
-        return EventTable(schema, [tuple(map(event.get, names)) for event in rows.typed()])
+        return EventTable(schema, [tuple(map(event.get, names)) for event in rows.all_typed()])
     if rows.schema is not None and rows.schema.columns:
         return EventTable(rows.schema, [tuple(event.values()) for event in rows.rows])
     frame = frame_of(list(rows.rows))

@@ -16,7 +16,7 @@ from numbers import Integral
 from typing import Any, Final
 
 from cep.expression import DataType, Kind, Schema
-from cep.expression.functions.casting import SOURCES, caster
+from cep.expression.functions.casting import SOURCES, caster, to_text
 from cep.expression.values import Group
 
 Reader = Callable[[Any], Any]
@@ -139,10 +139,8 @@ def _string(value: Any) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case float():
-            raise ValueError(
-                f"the number {value!r} in a column of texts: quote it, as a number loses digits"
-            )
+        case float() | Decimal():
+            return to_text(float(value))  # as Java writes it
         case Mapping() | list():
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
         case _:

@@ -1,11 +1,19 @@
 """Matching, feature by feature, on letters."""
 
+import math
 from typing import Any
 
 import pytest
 
 from cep import AfterMatchSkip, Limits, Pattern, find_matches
-from cep.nfa import ConditionFailed, EventTimeError, LimitExceeded, SkipTargetMissing
+from cep.expression import Schema
+from cep.nfa import (
+    ConditionFailed,
+    EventTimeError,
+    EventValueError,
+    LimitExceeded,
+    SkipTargetMissing,
+)
 from tests.nfa.letters import events, found, letter, match, spelled
 
 A = Pattern.begin("a").where(letter("a"))
@@ -182,6 +190,24 @@ def test_order_by_orders_events_of_equal_time() -> None:
     assert find_matches(pattern, stream).matches == []
     ordered = find_matches(pattern, stream, order_by="n").matches
     assert [match.at for match in ordered] == [0]
+
+
+def test_without_the_field_of_the_order_an_event_comes_first() -> None:
+    stream = [{"name": "b", "ts": 1, "n": math.nan}, {"name": "b", "ts": 1, "n": 2}]
+    stream += [{"name": "a", "ts": 1}, {"name": "c", "ts": 1, "n": None}]
+    pattern = A.next("c").where(letter("c")).next("b").where("name = 'b' AND n = 2")
+    assert [match.at for match in find_matches(pattern, stream, order_by="n").matches] == [1]
+    with pytest.raises(EventValueError, match="events at 1 ms have no order: '<' not supported"):
+        find_matches(pattern, [*stream, {"name": "a", "ts": 1, "n": "x"}], order_by="n")
+
+
+def test_a_schema_types_events_and_leaves_them_what_they_are() -> None:
+    stream = [{"name": "a", "ts": 1, "n": "1.50"}, {"name": "a", "ts": 2, "n": 1}]
+    schema = Schema.from_ddl("name STRING, ts TIMESTAMP, n DECIMAL(9,2)")
+    (match,) = find_matches(A.where("n + 1 = 2.5"), stream, schema=schema).matches
+    assert match.steps["a"][0] is stream[0]
+    with pytest.raises(EventValueError, match="event 2: n: '1,5' is no DECIMAL"):
+        find_matches(A, [stream[0], stream[0] | {"n": "1,5"}], schema=schema)
 
 
 def test_counts_tell_what_is_under_way() -> None:

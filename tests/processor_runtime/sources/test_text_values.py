@@ -13,7 +13,8 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
-from cep.events.values import Reader, text_reader, value_reader
+from cep.events.table import json_objects
+from cep.events.values import Reader, column_readers, text_reader, typed_event, value_reader
 from cep.expression import Schema
 from processor_runtime.job_file.source import Source
 from processor_runtime.spark.sources import events_of
@@ -172,6 +173,55 @@ def test_an_archive_and_an_example_make_the_same_of_it(data_type: str) -> None:
     in_json = dict.fromkeys(TABLE[data_type], REFUSED)
     in_json = in_json if data_type in IN_JSON_AS_NUMBERS else TABLE[data_type]
     assert {text: value(text, of_json) for text in TABLE[data_type]} == in_json
+
+
+LITERALS: Final = [
+    *("1", "-1", "0", "1.0", "1.5", "1.10", "1e3", "1e7", "true", "false", "null", "3000000000"),
+    *('"x"', '"1"', '"true"', '"NaN"', '"-Infinity"', '""', '"0042"', '"2024-01-02"', '" 1"'),
+    *('{"a":1}', "[1]", '{"a":"1"}', "[]", "{}", '["x"]', "[null]", '{"b":2}', '{"a":null}'),
+    *(
+        "0.1",
+        "9007199254740993",
+        "12345678901234567890",
+        "1000",
+        '"1000"',
+        '"1970-01-01T00:00:01Z"',
+    ),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "data_type",
+    [*TABLE, "STRING", "BIGINT", "FLOAT", "TIMESTAMP_NTZ", "STRUCT<a: INT>", "ARRAY<INT>"],
+)
+def test_a_literal_of_json_is_the_same_to_a_job_and_to_commands(
+    data_type: str, spark: SparkSession
+) -> None:
+    schema = Schema.from_ddl(f"v {data_type}")
+    # A time so far ahead is an error row of another reason, behind the reader.
+    literals = [each for each in LITERALS if "TIME" not in data_type or "9007" not in each]
+    lines = [f'{{"v": {literal}}}' for literal in literals]
+    source = Source.model_validate({"format": "rate", "value_format": "json"})
+    frame = spark.createDataFrame([(line,) for line in lines], "value STRING")
+    rows = with_text(events_of(frame, source, of_type(data_type)), data_type)
+    by_job = [plain_row(row) for row in rows]
+    by_commands = []
+    for event in json_objects([line.encode() for line in lines], schema):
+        try:
+            by_commands.append(typed_event(event, column_readers(schema))["v"])
+        except ValueError:
+            by_commands.append(REFUSED)
+    assert dict(zip(literals, map(repr, by_commands), strict=True)) == dict(
+        zip(literals, map(repr, by_job), strict=True)
+    )
+
+
+def plain_row(row: Row) -> Any:
+    if row["_malformed"] is not None:
+        return REFUSED
+    value = row.at if row.v is None else row.v
+    return value.asDict() if isinstance(value, Row) else value
 
 
 def test_a_number_in_a_column_of_times_is_milliseconds(spark: SparkSession) -> None:
