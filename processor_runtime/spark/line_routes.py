@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from processor_runtime.job_file.outputs import Output, are_plain_lines
-from processor_runtime.output.line_files import LineDirectory, LineRoute
+from processor_runtime.rows.line_route import LineDirectory, LineRoute
 from processor_runtime.spark.sinks import JobOutputs
 from processor_runtime.spark.sinks.files.sink import FileSink
 

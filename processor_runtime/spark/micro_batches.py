@@ -33,8 +33,8 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import planned_batch
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
-from processor_runtime.output.line_files import BatchLines
 from processor_runtime.output.row_columns import LINES
+from processor_runtime.rows.line_route import BatchLines
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.shard_status import ShardStatus, read_status
 from processor_runtime.rules.alerts import budgets_of, groupings_of

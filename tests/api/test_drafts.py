@@ -62,7 +62,7 @@ def test_a_mistake_in_yaml_is_told_with_its_line(
     ("written", "instead", "told"),
     [
         ("key_by: [user]", "key_by: 3", "key_by: 3 does not fit. Write a list."),
-        ("key_by: [user]", "key_by: user, ip", "key_by[0]: unexpected ,. Write a list: [user, ip]"),
+        ("key_by: [user]", "key_by: user, ip", "key_by: unexpected ,. Write a list: [user, ip]"),
         ("[user]", "[user, 3]", "key_by[1]: 3 does not fit. Write text."),
         (
             "times: 3",

@@ -29,9 +29,9 @@ from processor_runtime.job_file.outputs import (
     ServiceOutput,
     WebhookOutput,
 )
-from processor_runtime.output.line_files import BatchLines
 from processor_runtime.output.row_columns import LINES
 from processor_runtime.reporting import MatchPoster
+from processor_runtime.rows.line_route import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
 from processor_runtime.spark.failure_text import failure_text, without
 from processor_runtime.spark.sinks.console import ConsoleSink

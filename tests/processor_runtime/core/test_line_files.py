@@ -7,8 +7,9 @@ from typing import Final
 import pyarrow as pa
 import pytest
 
-from processor_runtime.output.line_files import BatchLines, LineDirectory, LineFiles
+from processor_runtime.output.line_files import LineFiles
 from processor_runtime.output.row_columns import RowLines
+from processor_runtime.rows.line_route import BatchLines, LineDirectory
 from processor_runtime.rows.output_rows import OutputRow
 
 LARGE: Final = 100_000

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput
-from processor_runtime.output.line_files import BatchLines, LineRoute
+from processor_runtime.rows.line_route import BatchLines, LineRoute
 from processor_runtime.spark.line_routes import line_route
 from processor_runtime.spark.sinks import create_sinks
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories, DirectoryTaken

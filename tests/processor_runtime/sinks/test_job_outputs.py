@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
-from processor_runtime.output.line_files import BatchLines
 from processor_runtime.output.row_columns import LINES
+from processor_runtime.rows.line_route import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
 from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
 from processor_runtime.spark.sinks.files.delta import DeltaSink

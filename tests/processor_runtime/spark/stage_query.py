@@ -21,7 +21,7 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.output.line_files import BatchLines
+from processor_runtime.rows.line_route import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.checkpoint_files import CheckpointFiles

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from cep.compiling import is_ready
-from processor_runtime.output.line_files import BatchLines
 from processor_runtime.output.row_columns import LINES
+from processor_runtime.rows.line_route import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA
 from processor_runtime.spark import line_routes
 from processor_runtime.spark.plan.stages import STATUS

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from processor_runtime.output.line_files import LineDirectory
+from processor_runtime.rows.line_route import LineDirectory
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 
 _OWN: Final = "_percept"

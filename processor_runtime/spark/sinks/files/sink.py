@@ -9,7 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput, ParquetOutput
-from processor_runtime.output.line_files import ROWS_PER_FILE, BatchLines, LineDirectory
+from processor_runtime.output.line_files import ROWS_PER_FILE
+from processor_runtime.rows.line_route import BatchLines, LineDirectory
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
