@@ -9,37 +9,32 @@ all of whose shapes compiled code can run. Nothing is changed where it cannot do
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from cep.expression import EvaluationError
-from cep.matching.compiled_shapes import (
-    CompiledShape,
-    count_walk,
-    in_order,
-    transitions_by_shape,
-)
 from cep.matching.encoded_keys import EncodedKeys, ShapeSummaries, UpdatedKeys, kept_keys
 from cep.matching.event_columns import EventColumns
 from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shape_events import NumberedKinds, ShapeEvents, ShapeInput
-from cep.matching.shapes import EventKind, Selection, Shape
-from cep.nfa.chains import EventsByNumber
-from cep.nfa.codec import pack_values, unpack_values
-from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import KeyEvents, WalkResult
-from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.chains import Chains
-from cep.nfa_kernel.compacting import compacted
-from cep.nfa_kernel.entry_reading import PART_ENTRY, spans_of, states_of
-from cep.nfa_kernel.entry_writing import PIECE_WIDTH, list_of, payloads_of
-from cep.nfa_kernel.walk import walk
+from cep.matching.shape_walk import (
+    CompiledShape,
+    Payloads,
+    WalkedShape,
+    count_walk,
+    in_order,
+    transitions_by_shape,
+    walk_shape,
+)
+from cep.matching.shapes import EventKind, Selection
+from cep.nfa_kernel.arrays import KeyEvents
+from cep.nfa_kernel.entry_reading import PART_ENTRY
+from cep.nfa_kernel.entry_writing import PIECE_WIDTH
 
 _NO_BYTES: Final = np.empty(0, np.uint8)
 
@@ -59,18 +54,6 @@ class EncodedBatch:
     updated_keys: UpdatedKeys
     open_before: Counter[tuple[str, str]]
     open_after: Counter[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class _WalkedShape:
-    """A shape at the end of a batch: which keys it went through, and their new payloads."""
-
-    compiled: CompiledShape
-    keys: Ints
-    walked: WalkResult
-    chains: Chains
-    payloads: Bytes
-    begins: Ints
 
 
 class EncodedShapes:
@@ -115,8 +98,8 @@ class EncodedShapes:
             return None
         by_shape = transitions_by_shape(events.kinds)
         of_shapes = ShapeEvents(events)
-        batch = _Batch(events, held, is_due, span_ms, of_shapes, self._matcher.counted_of)
-        walked: list[_WalkedShape] = []
+        batch = _Batch(events, held, is_due, of_shapes)
+        walked: list[tuple[Ints, WalkedShape]] = []
         pieces = [_untouched(held)]
         is_touched = np.zeros(len(held.parts), np.bool_)
         size = 0
@@ -132,34 +115,40 @@ class EncodedShapes:
             if not len(keys):
                 continue
             spans = held.spans(places, keys)
-            of_shape = batch.walked(compiled, concerning, keys, spans, going_on)
+            of_shape = walk_shape(
+                compiled,
+                events,
+                _with_all(concerning, keys),
+                Payloads(held.entry_bytes, spans),
+                going_on,
+                self._matcher.counted_of(compiled.shape),
+                span_ms,
+            )
             if of_shape is None:
                 return None
-            walked.append(of_shape)
+            walked.append((keys, of_shape))
             is_walked = np.zeros(len(held.keys), np.bool_)
             is_walked[keys] = True
             is_touched[places] = is_walked[held.parts[places, PART_ENTRY]]
-            pieces.append(_pieces_of(of_shape, number, size))
+            pieces.append(_pieces_of(of_shape, keys, number, size))
             size += len(of_shape.payloads)
         pieces[0] = pieces[0][~is_touched]
-        new = np.concatenate([_NO_BYTES, *(each.payloads for each in walked)])
+        new = np.concatenate([_NO_BYTES, *(each.payloads for _, each in walked)])
         kept = kept_keys(held, np.concatenate(pieces), new, self._summaries, kept_rules)
         if kept is None:
             return None
         return EncodedBatch(
-            [self._found(each, events, held) for each in walked],
+            [self._found(keys, each, events, held) for keys, each in walked],
             kept,
             self._summaries.open_steps(before),
             self._summaries.open_steps(kept.summaries),
         )
 
     def _found(
-        self, of: _WalkedShape, events: EventColumns[EventKind], held: EncodedKeys
+        self, keys: Ints, of: WalkedShape, events: EventColumns[EventKind], held: EncodedKeys
     ) -> FoundColumns:
-        compiled = of.compiled
-        count_walk(self._matcher, compiled, of.walked.counts)
-        found = of.walked.found
-        return in_order(compiled.shape, events, (held.keys, of.keys), of.chains, found)
+        count_walk(self._matcher, of.compiled, of.counts)
+        return in_order(of.compiled.shape, events, (held.keys, keys), of.chains, of.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +158,7 @@ class _Batch:
     events: EventColumns[EventKind]
     held: EncodedKeys
     is_due: NDArray[np.bool_]
-    span_ms: tuple[int, int]
     of_shapes: ShapeEvents
-    counted_of: Callable[[Shape], int]
 
     def concerning(self, kinds: NumberedKinds) -> ShapeInput:
         """Return the events of some kinds, and which keys they have."""
@@ -189,75 +176,6 @@ class _Batch:
         is_wanted[entries if is_every else entries[self.is_due[entries]]] = True
         return np.flatnonzero(is_wanted)
 
-    def walked(
-        self,
-        compiled: CompiledShape,
-        concerning: ShapeInput,
-        keys: Ints,
-        spans: Ints,
-        rules: int,
-    ) -> _WalkedShape | None:
-        """Return a shape at the end of the batch; `None` if compiled code gave up on it."""
-        states = states_of(self.held.data, spans, len(self.events), rules)
-        if not states.is_well_formed:
-            return None
-        held = _HeldEvents(self.held.entry_bytes, states.events)
-        try:
-            columns, ranks = compiled.columns.of(
-                self.events, concerning.events.order, held.every if compiled.columns.names else ()
-            )
-        except EvaluationError:
-            return None
-        walked = walk(
-            compiled.tables.ranked(ranks),
-            _with_all(concerning, keys),
-            columns,
-            states.keys,
-            compiled.machine.stopped,
-            self.counted_of(compiled.shape),
-            self.span_ms,
-        )
-        if walked.status == at.GAVE_UP:
-            return None
-        count = len(self.events)
-        kept = compacted(walked.keys, count + len(states.events))
-        is_new = kept.events < count
-        spans = np.empty((len(kept.events), 3), np.int64)
-        spans[:, 0] = is_new
-        spans[~is_new, 1:] = states.events[kept.events[~is_new] - count]
-        new = packed_events(self.events.events_at(kept.events[is_new]))
-        spans[is_new, 1:] = spans_of(new)
-        payloads, begins = payloads_of(walked.keys, kept, self.held.data, new, spans)
-        chains = Chains(walked.keys.cells, EventsByNumber(self.events.frame, held.at))
-        return _WalkedShape(compiled, keys, walked, chains, payloads, begins)
-
-
-@dataclass(frozen=True, slots=True)
-class _HeldEvents:
-    """Events that keys have held, by number, as they were written."""
-
-    written: bytes
-    spans: Ints
-
-    @property
-    def every(self) -> list[list[Any]]:
-        """All of them."""
-        return self._read(self.spans)
-
-    def at(self, numbers: Ints) -> list[list[Any]]:
-        """Return some of them."""
-        return self._read(self.spans[numbers])
-
-    def _read(self, spans: Ints) -> list[list[Any]]:
-        packed = list_of(np.frombuffer(self.written, np.uint8), spans)
-        events: list[list[Any]] = unpack_values(packed.tobytes())
-        return events
-
-
-def packed_events(events: Sequence[tuple[Any, ...]]) -> Bytes:
-    """Return events as they are written, in an array of theirs."""
-    return np.frombuffer(pack_values([list(event) for event in events]), np.uint8)
-
 
 def _with_all(concerning: ShapeInput, keys: Ints) -> KeyEvents:
     """Return events with more keys, which have none; both are ascending."""
@@ -273,10 +191,10 @@ def _untouched(held: EncodedKeys) -> Ints:
     return pieces
 
 
-def _pieces_of(of: _WalkedShape, number: int, first: int) -> Ints:
+def _pieces_of(of: WalkedShape, keys: Ints, number: int, first: int) -> Ints:
     """Return the new payloads of a shape as pieces, given its number and where they will be."""
-    pieces = np.ones((len(of.keys), PIECE_WIDTH), np.int64)
-    pieces[:, 0], pieces[:, 1] = of.keys, number
+    pieces = np.ones((len(keys), PIECE_WIDTH), np.int64)
+    pieces[:, 0], pieces[:, 1] = keys, number
     pieces[:, 3], pieces[:, 4] = of.begins[:-1] + first, of.begins[1:] + first
     has_bytes = of.begins[1:] > of.begins[:-1]
     kept: Ints = pieces[has_bytes]

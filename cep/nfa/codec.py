@@ -9,9 +9,10 @@ Aggregate states are not written; they are folded again when first read.
 
 import zlib
 from collections.abc import Callable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgpack
 
@@ -214,10 +215,16 @@ _READERS: dict[int, Callable[[bytes], Any]] = {
     _TUPLE: lambda data: tuple(msgpack.unpackb(data, ext_hook=_decode_value, strict_map_key=False)),
     _INT: lambda data: int.from_bytes(data, "big", signed=True),
     _DECIMAL: lambda data: Decimal(data.decode()),
-    _DATETIME: lambda data: datetime.fromisoformat(data.decode()),
+    _DATETIME: lambda data: _datetime(data.decode()),
     _DATE: lambda data: date.fromisoformat(data.decode()),
     _TIMEDELTA: lambda data: timedelta(microseconds=int(data)),
 }
+
+
+def _datetime(text: str) -> datetime:
+    """Return an instant; one in UTC has the zone that Polars gives, as events of the call have."""
+    value = datetime.fromisoformat(text)
+    return value.replace(tzinfo=ZoneInfo("UTC")) if value.tzinfo is UTC else value
 
 
 def _encode_value(value: Any) -> Any:

@@ -19,7 +19,6 @@ from cep.nfa_kernel.entry_summaries import Windows, summaries_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, list_of, payloads_of
 from cep.nfa_kernel.event_filter import of_kinds
 from cep.nfa_kernel.json_rows import JsonColumns, has_escapes, objects_of
-from cep.nfa_kernel.key_arrays import load_keys
 from cep.nfa_kernel.match_lines import lines_of
 from cep.nfa_kernel.text_joining import join_octets, joined_sizes
 from cep.nfa_kernel.walk import walk
@@ -38,24 +37,22 @@ def compile_all() -> None:
         none, no_rows, pairs, none, none, pairs, pairs, 0, 0, skip, 1, 1, 1, 1, uncertain
     )
     columns = Columns(no_rows, no_flags, np.zeros((0, 0)), no_flags)
-    before = load_keys([], 0)
-    if before is not None:  # as it is without events
-        events = KeyEvents(none, none[:0], none[:0], none[:0], 0)
-        of_kinds(events, none, 0)
-        after = walk(tables, events, columns, before.arrays, 0, 0, (0, 0))
-        event_chains(after.keys.cells, none[:0], 1)
-        kept = compacted(after.keys, 1)
-        _compile_entries(after.keys, kept)
+    # As they come from elsewhere, and as compiled code makes them.
+    empty, own = np.frombuffer(b"\x90", np.uint8), np.empty(0, np.uint8)
+    before = states_of(empty, np.zeros((0, 2), np.int64), 0, 0)
+    events = KeyEvents(none, none[:0], none[:0], none[:0], 0)
+    of_kinds(events, none, 0)
+    after = walk(tables, events, columns, before.keys, 0, 0, (0, 0))
+    event_chains(after.keys.cells, none[:0], 1)
+    _compile_entries(after.keys, compacted(after.keys, 1), empty, own)
+    _compile_texts(empty)
     compiling.now_ready("cep.nfa_kernel")
 
 
-def _compile_entries(keys: KeyArrays, kept: Compacted) -> None:
+def _compile_entries(keys: KeyArrays, kept: Compacted, empty: Bytes, own: Bytes) -> None:
     none = np.zeros(1, np.int64)
-    # As they come from elsewhere, and as compiled code makes them.
-    empty, own = np.frombuffer(b"\x90", np.uint8), np.empty(0, np.uint8)
     no_spans = np.zeros((0, 2), np.int64)
     parts_of(empty[:0], no_spans, none, np.zeros((1, 1), np.int64))
-    states_of(empty, no_spans, 0, 0)
     events = np.zeros((len(spans_of(empty)), 3), np.int64)
     payloads_of(keys, kept, empty, empty, events)
     list_of(empty, no_spans)
@@ -63,7 +60,6 @@ def _compile_entries(keys: KeyArrays, kept: Compacted) -> None:
     windows = Windows(none[:0], none, none[:0], none[:0], none)
     for data in (empty, own):
         summaries_of(data, np.zeros((0, PART_WIDTH), np.int64), 0, windows, none[:0])
-    _compile_texts(empty)
 
 
 def _compile_texts(empty: Bytes) -> None:

@@ -14,8 +14,8 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
-from cep.matching.compiled_shapes import compiled_shape
 from cep.matching.matcher_state import encode_matcher, restore_matcher
+from cep.matching.shape_walk import compiled_shape
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.written_runs import PAYLOAD_EVENTS, WrittenRuns
 from cep.pattern.tree import SkipStrategy

@@ -13,9 +13,9 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
-from cep.matching.compiled_shapes import compiled_shape
 from cep.matching.key_state import encode_keys
 from cep.matching.matcher_state import encode_matcher, restore_matcher
+from cep.matching.shape_walk import compiled_shape
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits

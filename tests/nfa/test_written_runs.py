@@ -2,13 +2,13 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, reject
 
 from cep import BatchMatcher, Pattern, PatternError, Schema
-from cep.nfa.codec import runs_of_payload
-from cep.nfa.errors import StateEncodingError
+from cep.nfa.codec import pack_values, runs_of_payload
 from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from cep.nfa.written_runs import WrittenRuns
@@ -74,8 +74,11 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_a_payload_that_is_not_well_formed_is_refused_by_the_compiled_machine(what: str) -> None:
     pytest.importorskip("numba")
-    from cep.nfa_kernel.key_arrays import load_keys  # noqa: PLC0415 - needs numba
+    from cep.nfa_kernel.entry_reading import states_of  # noqa: PLC0415 - needs numba
 
-    assert load_keys([WrittenRuns(GOOD)], 0) is not None
-    with pytest.raises((StateEncodingError, ValueError)):
-        load_keys([WrittenRuns(BAD[what])], 0)
+    def is_well_formed(payload: list[Any]) -> bool:
+        data = np.frombuffer(pack_values(payload), np.uint8)
+        return states_of(data, np.array([[0, len(data)]]), 0, 1).is_well_formed
+
+    assert is_well_formed(GOOD)
+    assert not is_well_formed(BAD[what])
