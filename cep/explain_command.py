@@ -15,9 +15,12 @@ from cep.definition.one_rule import RuleRefused, rule_of_text
 from cep.explain.dot import dot
 from cep.explain.explanation import Source, as_pattern, as_sql, explained, normalised, states_of
 from cep.explain.svg import svg
-from cep.expression import ExpressionError
+from cep.expression import ExpressionError, Schema
+from cep.matching.executor_choice import interpreted_rules
+from cep.matching.keyed import KeyedMatcher
 from cep.nfa.errors import LimitExceeded
-from cep.pattern import PatternError
+from cep.pattern import Pattern, PatternError
+from cep.pattern.code import signed_codes
 from cep.printable import printable
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import begins_query, read_query
@@ -78,7 +81,8 @@ def explain(  # noqa: PLR0913 - the options of one command
 ) -> None:
     """Tell what PATTERN is: as text, as a graph of its states, in the other language.
 
-    Of a whole rule, its pattern is told; its key and time are those of the translation.
+    Of a whole rule, its pattern is told; its key and time are those of the translation. With text,
+    a line on standard error says whether a job runs it in compiled code or in Python, and why.
 
     Exit code 0 = told, 1 = the other language has no pattern that finds exactly the same, 2 = the
     pattern is not usable.
@@ -86,13 +90,15 @@ def explain(  # noqa: PLR0913 - the options of one command
     name, text = _read(source)
     try:
         if begins_query(text):
-            pattern, keys, own_time = _query(text), key or [], None
+            pattern, keys, stream = _query(text), key or [], None
         else:
             rule = rule_of_text(text, source, rule_id=rule_id, flink_quirks=flink_quirks)
             pattern, keys = rule.pattern.form, key or list(rule.key_by)
             stream = rule.stream(Path(source))
-            own_time = None if stream is None else stream.time.column
+        own_time = None if stream is None else stream.time.column
         typer.echo(_told(pattern, form, keys, time or own_time or "ts").rstrip("\n"))
+        if form is Form.TEXT:
+            typer.echo(_executor_text(pattern, None if stream is None else stream.schema), err=True)
     except RuleRefused as error:
         _fail(f"{error}")
     except NotExact as refusal:
@@ -138,6 +144,14 @@ def _told(source: Source, form: Form, key: list[str], time: str) -> str:
             return as_sql(source, key_by=key, time_column=time)
         case Form.PATTERN:
             return as_pattern(source)
+
+
+def _executor_text(source: Source, schema: Schema | None) -> str:
+    """Return what moves the partial matches of a pattern in a job, in a sentence."""
+    if any(signed_codes(source)):  # which is not loaded here
+        return "Runs in Python: a condition that calls Python."
+    reasons = interpreted_rules(KeyedMatcher({"": Pattern(source)}, schema=schema).shapes)
+    return f"Runs in Python: {reasons['']}." if reasons else "Runs in compiled code."
 
 
 def _fail(message: str, *, code: int = 2) -> NoReturn:

@@ -43,6 +43,39 @@ def test_a_document_is_told_as_its_builder_calls(rule: Path) -> None:
     assert Pattern.parse(result.stdout).tree == Pattern.from_yaml(RULE).tree
 
 
+STREAM = """\
+name: payments
+schema: ts TIMESTAMP, user STRING, action STRING, amount DECIMAL(10, 2), size DOUBLE
+event_time_column: ts
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [
+        ("action = 'login'", "Runs in compiled code."),
+        ("size > 2 * AVG(fail.size)", "Runs in compiled code."),
+        (
+            "amount > LAST(fail.amount)",
+            "Runs in Python: a condition on a value of type DECIMAL of an earlier event.",
+        ),
+    ],
+)
+def test_it_is_told_what_runs_a_rule_and_why(tmp_path: Path, where: str, text: str) -> None:
+    (tmp_path / "stream.yaml").write_text(STREAM)
+    rule = tmp_path / "rule.yaml"
+    steps = RULE.replace("action = 'login'", where).replace("\n", "\n  ").rstrip()
+    rule.write_text(f"id: r\nstream: payments\nkey_by: [user]\npattern:\n  {steps}\n")
+    told = run(rule)
+    assert told.exit_code == 0, told.output
+    assert told.stderr.strip() == text
+
+
+def test_a_clause_that_is_searched_for_says_so() -> None:
+    clause = "match_recognize(order by ts pattern(a b+?)define a as x>1,b as prev(x)<1)"
+    assert run(clause).stderr.startswith("Runs in Python: a clause that is searched for")
+
+
 def test_sql_is_told_in_one_layout_from_text_file_and_stdin(tmp_path: Path) -> None:
     path = tmp_path / "rule.sql"
     path.write_text(f"-- two steps\n/* of x */ {CLAUSE}")

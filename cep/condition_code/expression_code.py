@@ -94,7 +94,7 @@ class CodeWriter:
     ) -> Fragment:
         if not aggregates_of(node) and not isinstance(node, tree.Literal):
             if not columns_of(node):
-                raise NotCompilable("a constant that cannot be computed")
+                raise NotCompilable("a constant that cannot be computed ahead")
             number, kind = self._operands.column(node)
             return _one(op.COLUMN_FLOAT if kind is Kind.DOUBLE else op.COLUMN_INT, number, kind)
         match node:
@@ -132,7 +132,7 @@ class CodeWriter:
             case tree.Call(function=function, arguments=(left, right)):
                 return _computed(function, self._value(left), self._value(right))
             case _:
-                raise NotCompilable(type(node).__name__)
+                raise NotCompilable(f"{type(node).__name__.upper()} of an earlier event")
 
     def _conditions(self, nodes: tuple[Node, ...]) -> list[Fragment]:
         return [self._condition(node) for node in nodes]
@@ -164,7 +164,7 @@ class CodeWriter:
             case str():
                 return _one(op.PUSH_INT, operands.text_constant(value), Kind.STRING)
             case _:
-                raise NotCompilable(type(value).__name__)
+                raise NotCompilable(f"a constant of type {type(value).__name__}")
 
     def _reference(self, reference: BoundReference) -> Fragment:
         match reference:
@@ -177,7 +177,7 @@ class CodeWriter:
             case NumberOfMatch():
                 return _one(op.MATCH_NUMBER, 0, Kind.BIGINT)
             case _:
-                raise NotCompilable("an array")
+                raise NotCompilable("an array of the values of a step")
 
 
 def _one(operation: int, argument: int, kind: Kind) -> Fragment:
@@ -195,7 +195,7 @@ def _pair(left: Fragment, right: Fragment) -> tuple[Code, bool]:
     if is_float and kinds <= _NUMBERS:
         return left.as_float() + right.as_float(), True
     if len(kinds) > 1 or Kind.DECIMAL in kinds:
-        raise NotCompilable("values of two types")
+        raise NotCompilable("a comparison of values of two types")
     return left.code + right.code, is_float
 
 
@@ -206,7 +206,7 @@ def _compared(operator: ComparisonOperator, left: Fragment, right: Fragment) -> 
 
 def _in(operand: Fragment, items: Sequence[Fragment]) -> Fragment:
     if len(operand.code) * len(items) > _MOST_OPERATIONS:
-        raise NotCompilable("too much code")
+        raise NotCompilable("a long IN list of values that are computed")
     tests = [_compared(ComparisonOperator.EQUAL, operand, item) for item in items]
     return _connective(tests, op.OR, op.JUMP_IF_TRUE)
 
@@ -224,14 +224,14 @@ def _connective(operands: Sequence[Fragment], join: int, leave: int) -> Fragment
 
 def _negated(operand: Fragment) -> Fragment:
     if operand.kind not in {Kind.BIGINT, Kind.DOUBLE}:
-        raise NotCompilable("NEGATE")
+        raise NotCompilable(f"the negative of a {operand.kind}")
     operation = op.NEGATE_FLOAT if operand.kind is Kind.DOUBLE else op.NEGATE_INT
     return _then(operand.code, operation, kind=operand.kind)
 
 
 def _absolute(operand: Fragment) -> Fragment:
     if operand.kind not in {Kind.BIGINT, Kind.DOUBLE}:
-        raise NotCompilable("ABS")
+        raise NotCompilable(f"ABS of a {operand.kind}")
     operation = op.ABSOLUTE_FLOAT if operand.kind is Kind.DOUBLE else op.ABSOLUTE_INT
     return _then(operand.code, operation, kind=operand.kind)
 
@@ -241,15 +241,15 @@ def _computed(function: str, left: Fragment, right: Fragment) -> Fragment:
         return _quotient(left, right)
     codes = _ARITHMETIC.get(function)
     if codes is None:
-        raise NotCompilable(function)
+        raise NotCompilable(f"{function} of values of earlier events")
     kinds = {left.kind, right.kind} - {Kind.NULL}
     is_span = function == "-" and len(kinds) == 1 and kinds <= _INSTANTS
     if not (kinds <= _NUMBERS or is_span):
-        raise NotCompilable(function)
+        raise NotCompilable(f"{function} of values of earlier events")
     code, is_float = _pair(left, right)
     operation = codes[is_float]
     if operation is None:
-        raise NotCompilable(function)
+        raise NotCompilable(f"{function} of values of earlier events")
     kind = Kind.DOUBLE if is_float else Kind.INTERVAL if is_span else Kind.BIGINT
     return _then(code, operation, kind=kind)
 
@@ -257,14 +257,14 @@ def _computed(function: str, left: Fragment, right: Fragment) -> Fragment:
 def _quotient(left: Fragment, right: Fragment) -> Fragment:
     kinds = {left.kind, right.kind} - {Kind.NULL}
     if not kinds <= _NUMBERS or (Kind.DECIMAL in kinds and Kind.DOUBLE not in kinds):
-        raise NotCompilable("/")
+        raise NotCompilable("a quotient of DECIMAL values")
     return _then(left.as_float() + right.as_float(), op.QUOTIENT, kind=Kind.DOUBLE)
 
 
 def _common(values: Sequence[Fragment]) -> Kind:
     known = {value.kind for value in values} - {Kind.NULL}
     if len(known) != 1 or Kind.DECIMAL in known:
-        raise NotCompilable("values of several types")
+        raise NotCompilable("a CASE or COALESCE of values of several types")
     (kind,) = known
     return kind
 

@@ -99,7 +99,7 @@ class Operands:
         """Return the number of a column, among those of its sort, and its kind."""
         kind = type_of(node, self.schema).kind
         if kind not in _KINDS:
-            raise NotCompilable(kind)
+            raise NotCompilable(f"a condition on a value of type {kind} of an earlier event")
         wanted = KernelColumn(node, kind)
         return _number(self.float_columns if wanted.is_float else self.int_columns, wanted), kind
 
@@ -133,7 +133,7 @@ class Operands:
     def fold(self, reference: Fold) -> tuple[int, Kind]:
         """Return the number of an aggregate, and the kind of its value."""
         if reference.is_distinct:
-            raise NotCompilable("DISTINCT")
+            raise NotCompilable("an aggregate of DISTINCT values")
         if reference.value is None:
             function, column, kind = op.COUNT, -1, Kind.BIGINT
         else:
@@ -144,7 +144,7 @@ class Operands:
             else:
                 found = _FOLDS.get((reference.function, kind))
                 if found is None:
-                    raise NotCompilable(reference.function)
+                    raise NotCompilable(f"{reference.function} of values of type {kind}")
                 function = found
                 kind = Kind.DOUBLE if function in op.FLOAT_RESULTS else Kind.BIGINT
         return _number(self.folds, KernelFold(function, reference.variables, column)), kind

@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from cep.compiling import MOST_BITS, is_available
+from cep.condition_code.operands import NotCompilable
 from cep.expression import FieldReader, Node, Schema
 from cep.expression.tree import And, Comparison, ComparisonOperator, Literal
 from cep.matching.clause_programs import ClauseMember, clause_program
@@ -165,7 +166,10 @@ class _Builder:
 
 
 def _can_be_compiled(machine: KeyMachine) -> bool:
-    return isinstance(machine, Machine) and residual_code(machine) is not None
+    try:
+        return isinstance(machine, Machine) and residual_code(machine) is not None
+    except NotCompilable:
+        return False
 
 
 def _digest(text: str) -> str:

@@ -9,13 +9,14 @@ store (`encoded_shapes`). Nothing changes where compiled code gives up.
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy as np
 
-from cep.compiling import MOST_BITS, Ints
+from cep.compiling import Ints
 from cep.expression import EvaluationError
 from cep.matching.event_columns import EventColumns
+from cep.matching.executor_choice import Interpreted, code_or_reason
 from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.residual_columns import ResidualColumns
@@ -33,13 +34,9 @@ from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.entry_reading import spans_of, states_of
 from cep.nfa_kernel.entry_writing import list_of, payloads_of
-from cep.nfa_kernel.residual_code import residual_code
 from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
 from cep.number_order import stable_order
-
-_LONGEST_WINDOW_MS: Final = 2**60
-"""The end of a longer one might not fit 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +51,8 @@ class CompiledShape:
 
 def compiled_shape(shape: Shape) -> CompiledShape | None:
     """Return a shape with its tables; `None` if compiled code cannot run it."""
-    machine = shape.machine
-    if not isinstance(machine, Machine) or machine.all_rules.bit_length() > MOST_BITS:
-        return None
-    states = machine.program.states
-    windows_ms = [machine.program.window_ms, *(state.previous_window_ms or 0 for state in states)]
-    code = residual_code(machine)
-    if code is None or max(windows_ms) > _LONGEST_WINDOW_MS:
+    machine, code = shape.machine, code_or_reason(shape.machine)
+    if not isinstance(machine, Machine) or isinstance(code, Interpreted):
         return None
     return CompiledShape(shape, machine, MachineTables(machine, code), ResidualColumns(code))
 

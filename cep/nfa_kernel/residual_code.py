@@ -56,17 +56,14 @@ class ResidualCode:
     numbers: Ints
 
 
-def residual_code(machine: Machine) -> ResidualCode | None:
-    """Return the code of a machine; `None` if it has something that only the interpreter knows."""
-    try:
-        return _residual_code(machine)
-    except NotCompilable:
-        return None
+def residual_code(machine: Machine) -> ResidualCode:
+    """Return the code of a machine.
 
-
-def _residual_code(machine: Machine) -> ResidualCode:
+    Raises:
+        NotCompilable: it has something that only the interpreter knows.
+    """
     if machine.table.most_residuals > _MOST_RESIDUALS:
-        raise NotCompilable("too many conditions in one state")
+        raise NotCompilable(f"more than {_MOST_RESIDUALS} conditions on earlier events at a step")
     rules = machine.table.rules
     numbers = np.full((len(rules), machine.program.condition_count), NO_CODE, np.int64)
     operands = Operands(_schema(rules))
@@ -76,7 +73,7 @@ def _residual_code(machine: Machine) -> ResidualCode:
             if condition.residual is None:
                 continue
             if condition.source is None:
-                raise NotCompilable("code of a user")
+                raise NotCompilable("a condition that calls Python")
             code = _code(condition.source, operands)
             numbers[rule, place] = codes.setdefault(code, len(codes))
     return ResidualCode(operands, code_tables(operands, list(codes)), numbers)
@@ -87,7 +84,7 @@ def _schema(rules: tuple[tuple[RuleCondition, ...], ...]) -> Schema:
     sources = (condition.source for conditions in rules for condition in conditions)
     schema = next((source.schema for source in sources if source is not None), Schema(()))
     if schema is None:
-        raise NotCompilable("columns of unknown types")
+        raise NotCompilable("conditions on earlier events over columns of unknown types")
     return schema
 
 
@@ -98,24 +95,24 @@ def _code(source: ResidualSource, operands: Operands) -> Code:
     for name in {name for column in columns for name in columns_of(column.node)}:
         data_type = operands.schema.type_of((name,))
         if data_type is None or data_type.kind not in _PLAIN:
-            raise NotCompilable("a column of this type")
+            raise NotCompilable(f"a condition on {name} of an earlier event, of type {data_type}")
     return code
 
 
 def _reference(step_names: tuple[str, ...], schema: Schema, aggregate: Aggregate) -> BoundReference:
     step = step_names.index(aggregate.step)
     if step >= MOST_BITS:
-        raise NotCompilable("too many steps")
+        raise NotCompilable(f"conditions on more than {MOST_BITS} steps")
     fold = partial(
         Fold, aggregate.function, is_distinct=False, variables=frozenset({step}), is_final=False
     )
     operand = aggregate.operand
     if operand is None:
         if aggregate.function is not AggregateFunction.COUNT:
-            raise NotCompilable("an aggregate of whole events")
+            raise NotCompilable(f"{aggregate.function} of whole events")
         return fold(value=None)
     if not columns_of(operand):
-        raise NotCompilable("an aggregate of a constant")
+        raise NotCompilable(f"{aggregate.function} of a constant")
     value = RowExpression(operand, reads_classifier=False, data_type=type_of(operand, schema))
     if aggregate.function in {AggregateFunction.FIRST, AggregateFunction.LAST}:
         is_first = aggregate.function is AggregateFunction.FIRST
