@@ -33,7 +33,7 @@ from cep.definition.one_rule import FileRule, RuleRefused, read_text, rule_of_te
 from cep.events.table import UnreadableEvents, event_rows
 from cep.expression import Schema
 from cep.instants import instant_ms
-from cep.matching.event_check import EventCheck, warning_of_open
+from cep.keyed.event_check import EventCheck, warning_of_open
 from cep.printable import printable
 from cep.trials.explanation import MOST_ATTEMPTS
 from cep.trials.key_history import MOST_READ, BadQuestion, KeySpan

@@ -15,12 +15,12 @@ bounded_cache.py  what is computed once and kept, up to a bound
 
 from cep.events.table import UnreadableEvents
 from cep.expression import Schema
+from cep.keyed.event_check import EventWarning
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import Detection
 from cep.matching.batch import BatchMatcher
-from cep.matching.event_check import EventWarning
 from cep.matching.find_matches import Match, MatchResult, TimedOutMatch, find_matches, iter_matches
-from cep.matching.keyed import KeyedMatcher
 from cep.matching.match_recognize import RecognizedRows, match_recognize
-from cep.matching.shapes import Detection
 from cep.nfa import Limits
 from cep.pattern import AfterMatchSkip, Pattern, PatternError
 from cep.processor import (

@@ -12,12 +12,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from cep.definition.one_rule import RuleRefused, rule_of_text
+from cep.executors.choice import interpreted_rules
 from cep.explain.dot import dot
 from cep.explain.explanation import Source, as_pattern, as_sql, explained, normalised, states_of
 from cep.explain.svg import svg
 from cep.expression import ExpressionError, Schema
-from cep.matching.executor_choice import interpreted_rules
-from cep.matching.keyed import KeyedMatcher
+from cep.keyed.matcher import KeyedMatcher
 from cep.nfa.errors import LimitExceeded
 from cep.pattern import Pattern, PatternError
 from cep.pattern.code import signed_codes

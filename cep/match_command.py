@@ -23,9 +23,9 @@ from cep.expression import (
     mapping_reader,
     resolve,
 )
+from cep.keyed.event_check import EventCheck, warning_of_open
 from cep.match_input import open_events
 from cep.match_printing import Output, print_jsonl, print_table
-from cep.matching.event_check import EventCheck, warning_of_open
 from cep.matching.find_matches import KeyBy, iter_matches, to_time_ms
 from cep.nfa.errors import MatchingError
 from cep.nfa.reachability import warnings_of

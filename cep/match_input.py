@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cep.events.table import EventRows, UnreadableEvents, event_rows, is_json_lines, json_objects
 from cep.expression import Schema
-from cep.matching.event_check import EventCheck
+from cep.keyed.event_check import EventCheck
 
 _HEAD_BYTES: Final = 8
 """So many bytes tell JSON Lines from tables; the first event of a live pipe has as many."""

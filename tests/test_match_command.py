@@ -11,8 +11,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from cep.keyed.event_check import EventCheck
 from cep.match_input import open_events
-from cep.matching.event_check import EventCheck
 from cep.pattern import Pattern
 from percept.command_line import app
 

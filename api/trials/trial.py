@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cep.expression import EvaluationError
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.runs import accepted_events
 from cep.processor import ProcessContext, SelectExpressions, Steps

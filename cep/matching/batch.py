@@ -12,13 +12,13 @@ from contextlib import contextmanager
 
 import polars as pl
 
+from cep.executors.column_matcher import ColumnMatcher
 from cep.expression import EvaluationError, Schema, row_reader, told_sql
-from cep.matching.column_matcher import ColumnMatcher
-from cep.matching.event_columns import EventColumns
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.predicate_index import PredicateIndex
-from cep.matching.row_kinds import Concerned
-from cep.matching.shapes import Detection, EventKind
+from cep.keyed.event_columns import EventColumns
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.predicate_index import PredicateIndex
+from cep.keyed.row_kinds import Concerned
+from cep.keyed.shapes import Detection, EventKind
 from cep.nfa.errors import EventTimeError
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern

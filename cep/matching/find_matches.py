@@ -17,9 +17,9 @@ from cep.events.values import UnfitValue, column_readers, typed_event
 from cep.expression import EvaluationError, Schema, compile_predicate, mapping_reader
 from cep.html_tables import events_table, found_table
 from cep.instants import epoch_ms
-from cep.matching.event_check import EventCheck, EventWarning
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.shapes import Detection, EventKind
+from cep.keyed.event_check import EventCheck, EventWarning
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import Detection, EventKind
 from cep.nfa.errors import (
     ConditionFailed,
     EventKeyError,

@@ -17,7 +17,7 @@ from cep.events.table import UnreadableEvents
 from cep.expression import EvaluationError, Predicate, Schema, compile_predicate, row_reader
 from cep.expression.types import DataType
 from cep.html_tables import table
-from cep.matching.row_times import NEVER_MS, time_ms_of
+from cep.keyed.row_times import NEVER_MS, time_ms_of
 from cep.nfa.limits import Limits
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.analysis.selection import selected

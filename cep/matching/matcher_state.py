@@ -6,8 +6,8 @@ changed one loses them, and a new one starts empty.
 Source: FLIP-200, "partial matches are kept for the same id and version".
 """
 
-from cep.matching.key_state import KeyRestorer, encode_keys, layout
-from cep.matching.keyed import KeyedMatcher
+from cep.keyed.key_state import KeyRestorer, encode_keys, layout
+from cep.keyed.matcher import KeyedMatcher
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import StateEncodingError
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.shapes import Member, Shape
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import Member, Shape
 from cep.nfa.machine import Machine
 from cep.nfa.runs import (
     CELL_EVENT,

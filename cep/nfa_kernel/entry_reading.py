@@ -2,7 +2,7 @@
 
     entries ──parts_of──► what each shape holds of each key ──states_of──► KeyArrays
 
-An entry is what `cep.matching.key_state` writes of a key: for each shape that holds something its
+An entry is what `cep.keyed.key_state` writes of a key: for each shape that holds something its
 number and what `cep.nfa.codec.runs_payload` returns. Events are not looked into.
 """
 

@@ -3,7 +3,7 @@
     KeyArrays ──compacted──► payloads_of ──► payloads ─┐
     entries as they were ──what has not been touched───┴──entries_of──► entries
 
-The bytes are those that `cep.matching.key_state` writes of the same state.
+The bytes are those that `cep.keyed.key_state` writes of the same state.
 """
 
 from typing import Final

@@ -50,8 +50,8 @@ _WITH_PLACE: Final = 2
 # Stored code refers to what it uses by module; these modules have been moved since.
 _MOVED_MODULES: Final = {
     "cep.batch": "cep.matching.batch",
-    "cep.keyed": "cep.matching.keyed",
-    "cep.shapes": "cep.matching.shapes",
+    "cep.keyed": "cep.keyed.matcher",
+    "cep.shapes": "cep.keyed.shapes",
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from cep.definition.keys import key_text
 from cep.expression import EvaluationError
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.row_pattern.analysis.analyse import analyse
 from cep.trials.bounds import check_matches

@@ -23,8 +23,8 @@ from cep.expression import (
     split,
 )
 from cep.instants import instant_ms
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.shapes import Detection
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import Detection
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.machine import Machine
 from cep.nfa.program import Program

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any, cast
 
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from processor_runtime.rows.event_block import event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_part
 from processor_runtime.rules.rule_set import SelectorGroup

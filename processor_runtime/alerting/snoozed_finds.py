@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pydantic_core import from_json
 
 from cep.definition.keys import key_text
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from processor_runtime.rows.json_text import plain_json_text
 from processor_runtime.schedule.snoozing import Snooze
 

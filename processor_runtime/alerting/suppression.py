@@ -19,7 +19,7 @@ from hashlib import sha256
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from cep.nfa.codec import pack, unpack
 from contract.canonical import canonical_json
 from processor_runtime.rows.key_hashing import bucket_of, key_bytes, key_hash

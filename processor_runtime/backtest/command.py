@@ -20,7 +20,7 @@ from cep.definition.rule_files import STANDARD_INPUT, FileDocument, read_documen
 from cep.events.table import UnreadableEvents
 from cep.expression import Schema
 from cep.instants import instant_ms
-from cep.matching.event_check import warning_of_seconds
+from cep.keyed.event_check import warning_of_seconds
 from cep.pattern import Pattern
 from cep.pattern.document.files import SUFFIXES
 from cep.signing.keys import SigningKeys

@@ -12,7 +12,7 @@ import polars as pl
 
 from cep.events.table import EventTable, UnreadableEvents, read_events
 from cep.expression import Kind, Schema
-from cep.matching.event_check import SECONDS
+from cep.keyed.event_check import SECONDS
 from contract.problem_text import first_line
 from contract.snapshot import StreamDefinition
 from processor_runtime.output.unusable_events import FUTURE, LATEST_MS, MALFORMED

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from cep.compiling import Ints
-from cep.matching.event_columns import frame_of
+from cep.keyed.event_columns import frame_of
 from cep.nfa.chains import ChainColumns
 from cep.number_order import ranked
 from processor_runtime.output.arrow_texts import series_texts, texts

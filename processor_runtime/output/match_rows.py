@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from cep.nfa.chains import Chain
 from cep.nfa.runs import Cell
 from cep.processor import (

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from cep.matching.found_columns import FoundBlock
+from cep.keyed.found_columns import FoundBlock
 from cep.number_order import ranked
 from processor_runtime.output.arrow_texts import TooLarge
 from processor_runtime.output.key_texts import KeyTable, KeyTexts

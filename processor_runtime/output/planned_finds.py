@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cep.compiling import Ints
-from cep.matching.found_columns import FoundColumns
+from cep.keyed.found_columns import FoundColumns
 from cep.nfa.runs import by_step
 from cep.processor import SelectExpressions
 from processor_runtime.output.arrow_texts import texts

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_limits import RowLimitExceeded, RowLimits
 

@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import polars as pl
 
+from cep.executors.column_matcher import ColumnMatcher
 from cep.expression import DataType, Schema, row_reader
 from cep.expression.types import to_polars
-from cep.matching.column_matcher import ColumnMatcher
-from cep.matching.key_state import layout
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.predicate_index import PredicateIndex
-from cep.matching.shapes import RuleFailure
+from cep.keyed.key_state import layout
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.predicate_index import PredicateIndex
+from cep.keyed.shapes import RuleFailure
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.limits import Limits
 from cep.nfa.runs import Cell

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from cep.bounded_cache import BoundedCache
 from cep.expression import Schema
-from cep.matching.shapes import EventKind, Selection
+from cep.keyed.shapes import EventKind, Selection
 from cep.nfa.transition_table import kinds_capacity
 from contract.snapshot import StreamDefinition
 from processor_runtime.rows.event_block import TIME

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from cep.matching.event_columns import EventColumns
-from cep.matching.shapes import EventKind
+from cep.keyed.event_columns import EventColumns
+from cep.keyed.shapes import EventKind
 from processor_runtime.rows.key_hashing import key_values
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.group_keys import GroupKeys
@@ -22,8 +22,7 @@ from processor_runtime.state.bucket_index import NEVER
 from processor_runtime.state.key_buckets import BatchKeys, HeldEntries
 
 if TYPE_CHECKING:
-    from cep.matching.encoded_keys import EncodedKeys
-    from cep.matching.encoded_shapes import EncodedBatch
+    from cep.executors.encoded_keys import EncodedBatch, EncodedKeys
 
 
 def held_after(batch: "EncodedBatch") -> HeldEntries:
@@ -78,7 +77,7 @@ def _events(group: SelectorGroup, parts: Sequence[RelevantEvents]) -> EventColum
 def _held(kept: GroupKeys, names: "_Keys", keys: BatchKeys) -> "EncodedKeys | None":
     """Return what is kept of keys; `None` if they have to be restored."""
     # Only here, as numba is an extra, and takes half a second to import.
-    from cep.matching.encoded_keys import encoded_keys  # noqa: PLC0415
+    from cep.executors.encoded_keys import encoded_keys  # noqa: PLC0415
 
     spans, layouts = keys.entries()
     has_bytes = spans[:, 1] > spans[:, 0]

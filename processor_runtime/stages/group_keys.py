@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from cep.matching.key_state import EncodedKey, KeyRestorer, layout
+from cep.keyed.key_state import EncodedKey, KeyRestorer, layout
 from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.event_block import translation
 from processor_runtime.rules.compiled_group import CompiledGroup

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cep.matching.found_columns import FoundBlock, blocks_of
-from cep.matching.key_state import encode_keys
+from cep.keyed.found_columns import FoundBlock, blocks_of
+from cep.keyed.key_state import encode_keys
+from cep.keyed.shapes import Detection
 from cep.matching.open_matches import OpenMatches, open_matches
-from cep.matching.shapes import Detection
 from contract.asked_keys import PARTIAL_MATCHES_TOLD
 from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
@@ -36,7 +36,7 @@ from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
 
 if TYPE_CHECKING:
-    from cep.matching.encoded_shapes import EncodedBatch
+    from cep.executors.encoded_keys import EncodedBatch
 
 
 @dataclass(slots=True)

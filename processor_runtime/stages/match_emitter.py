@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cep.matching.found_columns import FoundBlock
-from cep.matching.shapes import Detection
+from cep.keyed.found_columns import FoundBlock
+from cep.keyed.shapes import Detection
 from processor_runtime.alerting.live_finds import LiveFinds
 from processor_runtime.alerting.match_tags import tag_rows
 from processor_runtime.alerting.snoozed_finds import SnoozedFinds

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from cep.expression import EvaluationError, first_failure, told_sql
-from cep.matching.event_columns import EventColumns
+from cep.keyed.event_columns import EventColumns
 from cep.nfa.errors import ConditionFailed, KeyFailed, MatchingError
 from processor_runtime.rows.event_block import TIME, EventTuple, event_time_ms
 from processor_runtime.rules.rule_set import PhaseEventKind, SelectorGroup

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cep.matching.shapes import RuleFailure
+from cep.keyed.shapes import RuleFailure
 from cep.nfa.errors import (
     ConditionFailed,
     KeyFailed,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from cep.matching import column_matcher
+from cep.executors import column_matcher
 
 
 @contextmanager
@@ -17,7 +17,7 @@ def machines_of(kind: str) -> Iterator[None]:
             from cep.nfa_kernel.__main__ import compile_all  # noqa: PLC0415 - needs numba
 
             compile_all()
-            always = "cep.matching.compiled_shapes.is_worth_it"
+            always = "cep.executors.compiled.object_keys.is_worth_it"
             patch.setattr(always, lambda _events, _keys: True)
         fewest = {"compiled": 0, "interpreted": 2**62}[kind]
         patch.setattr(column_matcher, "FEWEST_EVENTS", fewest)

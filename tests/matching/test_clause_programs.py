@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from cep.expression import Schema, mapping_reader
 from cep.expression.evaluation.predicate import compile_predicate
-from cep.matching.keyed import KeyedMatcher
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import Detection
 from cep.matching.matcher_state import encode_matcher, restore_matcher
-from cep.matching.shapes import Detection
 from cep.nfa.machine import Machine
 from cep.pattern import Pattern, PatternError
 from cep.row_pattern.analysis.analyse import analyse

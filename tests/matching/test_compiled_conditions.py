@@ -14,8 +14,8 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
+from cep.executors.choice import interpreted_rules
 from cep.matching.matcher_state import encode_matcher, restore_matcher
-from cep.matching.shape_walk import compiled_shape
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.written_runs import PAYLOAD_EVENTS, WrittenRuns
 from cep.pattern.tree import SkipStrategy
@@ -148,7 +148,7 @@ def test_random_conditions(
     rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]
 ) -> None:
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    event(f"compiled: {compiled_shape(shape) is not None}")
+    event(f"compiled: {not interpreted_rules([shape])}")
     both_are_alike(rules, frame_of(rows), sizes)
 
 
@@ -193,13 +193,13 @@ def two_steps(condition: str) -> dict[str, Pattern]:
 )
 def test_which_conditions_are_compiled(condition: str, *, is_compiled: bool) -> None:
     (shape,) = BatchMatcher(two_steps(condition), schema=SCHEMA).matcher.shapes
-    assert (compiled_shape(shape) is not None) == is_compiled
+    assert (not interpreted_rules([shape])) == is_compiled
 
 
 def test_conditions_in_python_are_not_compiled() -> None:
     rules = {"r": Pattern.begin("a").where(lambda event, _context: bool(event))}
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    assert compiled_shape(shape) is None
+    assert interpreted_rules([shape])
 
 
 def sized(*sizes: int) -> pl.DataFrame:
@@ -249,7 +249,7 @@ def on_all_pairs(conditions: list[str]) -> None:
     ]
     rules = {each: Pattern.begin("a").next("b").where(each) for each in conditions}
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    assert compiled_shape(shape) is not None
+    assert not interpreted_rules([shape])
     found = both_are_alike(rules, frame_of(rows), [len(pairs), 60])
     assert any("'b'" in text for part in found for text in part)
 
@@ -267,7 +267,7 @@ def test_rules_whose_conditions_differ_part_and_go_on_together() -> None:
         for number in range(60)
     }
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    assert compiled_shape(shape) is not None
+    assert not interpreted_rules([shape])
     found = both_are_alike(rules, sized(*[1, 3, 9, 2, 5, 12, 4, 4, 8, 20] * 3), [4, 1, 9])
     told = {text[:6] for part in found for text in part if "'c'" in text}
     assert {f"('{rule}'" for rule in rules} <= told

@@ -13,10 +13,10 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
-from cep.matching.key_state import encode_keys
+from cep.executors.choice import interpreted_rules
+from cep.keyed.key_state import encode_keys
+from cep.keyed.shapes import Detection
 from cep.matching.matcher_state import encode_matcher, restore_matcher
-from cep.matching.shape_walk import compiled_shape
-from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.nfa_kernel import chains
@@ -122,7 +122,7 @@ def check(
             except PatternError:
                 reject()
     shapes = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    compilable = list(filter(None, map(compiled_shape, shapes)))
+    compilable = [shape for shape in shapes if not interpreted_rules([shape])]
     event(f"compiled: {len(compilable)} of {len(shapes)}")
     check_rules(rules, frame(events, users), sizes)
 
@@ -292,14 +292,14 @@ MANY_RULES = rules_of_one_shape(f"price > {number % 5}" for number in range(150)
 def test_more_rules_than_an_integer_has_bits_run_in_several_machines() -> None:
     shapes = BatchMatcher(MANY_RULES, schema=SCHEMA).matcher.shapes
     assert [len(shape.members) for shape in shapes] == [62, 62, 26]
-    assert all(map(compiled_shape, shapes))
+    assert not interpreted_rules(shapes)
     rows = letters("ab" * 40)
     compiled = outcome(MANY_RULES, rows, [3], "compiled")
     assert compiled == outcome(MANY_RULES, rows, [3], "interpreted")
 
 
 def test_without_compiled_code_one_machine_has_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cep.matching.compiled_rules.is_available", lambda: False)
+    monkeypatch.setattr("cep.keyed.rules.is_available", lambda: False)
     (shape,) = BatchMatcher(MANY_RULES, schema=SCHEMA).matcher.shapes
     assert len(shape.members) == len(MANY_RULES)
 
@@ -307,14 +307,14 @@ def test_without_compiled_code_one_machine_has_them_all(monkeypatch: pytest.Monk
 def test_very_many_rules_are_together_in_one_machine() -> None:
     more = MANY_RULES | {f"more-{name}": pattern for name, pattern in MANY_RULES.items()}
     (shape,) = BatchMatcher(more, schema=SCHEMA).matcher.shapes
-    assert compiled_shape(shape) is None
+    assert interpreted_rules([shape])
 
 
 def test_very_many_rules_that_begin_at_different_events_run_in_several_machines() -> None:
     narrow = rules_of_one_shape(f"name = 'a' AND price = {number}" for number in range(200))
     shapes = BatchMatcher(narrow, schema=SCHEMA).matcher.shapes
     assert [len(shape.members) for shape in shapes] == [62, 62, 62, 14]
-    assert all(map(compiled_shape, shapes))
+    assert not interpreted_rules(shapes)
     rows = letters("ab" * 40)
     found = outcome(narrow, rows, [3], "compiled")
     assert found == outcome(narrow, rows, [3], "interpreted")
@@ -333,11 +333,11 @@ def test_keys_go_on_where_rules_are_spread_otherwise(
     in_both = before.keys() & after.keys()
     found: list[list[Any]] = []
     for is_moved in (True, False):
-        monkeypatch.setattr("cep.matching.compiled_rules.is_available", lambda: not was_whole)
+        monkeypatch.setattr("cep.keyed.rules.is_available", lambda: not was_whole)
         with machines_of(kind):
             one = BatchMatcher(before, schema=SCHEMA, key_by=["user"])
             one.process(rows[:40])
-            monkeypatch.setattr("cep.matching.compiled_rules.is_available", lambda: True)
+            monkeypatch.setattr("cep.keyed.rules.is_available", lambda: True)
             other = one
             if is_moved:
                 other = BatchMatcher(after, schema=SCHEMA, key_by=["user"])

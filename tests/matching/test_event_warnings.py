@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cep.events.table import UnreadableEvents
-from cep.matching.event_check import EventWarning
+from cep.keyed.event_check import EventWarning
 from cep.matching.find_matches import find_matches
 from cep.nfa import EventKeyError, EventTimeError
 from cep.pattern import Pattern, PatternError

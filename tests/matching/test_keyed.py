@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from cep import AfterMatchSkip, KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
-from cep.matching.key_state import KeyRestorer, encode_keys, layout
-from cep.matching.shapes import Detection, RuleFailure
+from cep.keyed.key_state import KeyRestorer, encode_keys, layout
+from cep.keyed.shapes import Detection, RuleFailure
 from cep.nfa import ConditionFailed, LimitExceeded, Limits, SkipTargetMissing, StateEncodingError
 from tests.nfa.letters import Event, events, letter, spelled
 

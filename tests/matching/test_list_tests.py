@@ -8,8 +8,8 @@ import pytest
 from cep.expression import EvaluationError, Expression, Schema, resolve
 from cep.expression.lists import ListContent, ValueList
 from cep.expression.types import STRING
-from cep.matching.predicate_index import PredicateIndex
-from cep.matching.row_kinds import Concerned
+from cep.keyed.predicate_index import PredicateIndex
+from cep.keyed.row_kinds import Concerned
 
 NAMES = "abcdef"
 ASKED: list[str] = []

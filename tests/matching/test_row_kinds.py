@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cep import Schema
 from cep.expression import Expression, resolve
-from cep.matching.predicate_index import PredicateIndex
-from cep.matching.row_kinds import Concerned, Kind, kinds_of_hits, kinds_of_words
+from cep.keyed.predicate_index import PredicateIndex
+from cep.keyed.row_kinds import Concerned, Kind, kinds_of_hits, kinds_of_words
 
 Tests = tuple[int, ...]
 ROWS = st.lists(st.sets(st.integers(0, 9), max_size=4), max_size=30)

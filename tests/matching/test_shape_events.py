@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.matching import shape_events
-from cep.matching.event_columns import EventColumns
-from cep.matching.shape_events import ShapeEvents
-from cep.matching.shapes import EventKind
+from cep.executors.compiled import shape_events
+from cep.executors.compiled.shape_events import ShapeEvents
+from cep.keyed.event_columns import EventColumns
+from cep.keyed.shapes import EventKind
 from cep.nfa_kernel.event_filter import of_kinds
 
 KINDS = 5

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.matching.column_matcher import ColumnMatcher
-from cep.matching.encoded_shapes import EncodedShapes
+from cep.executors.column_matcher import ColumnMatcher
+from cep.executors.compiled.stored_keys import EncodedShapes
 from cep.nfa.limits import Limits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages import encoded_group, group_matcher

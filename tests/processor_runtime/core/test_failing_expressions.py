@@ -12,7 +12,7 @@ import pytest
 from pydantic_core import from_json
 
 from cep.expression import EvaluationError, Node, Schema, compile_columnar, to_sql
-from cep.matching import equality_lookups, predicate_index
+from cep.keyed import equality_lookups, predicate_index
 from cep.matching.batch import BatchMatcher
 from cep.pattern import Pattern
 from contract.snapshot import SnapshotProcessor

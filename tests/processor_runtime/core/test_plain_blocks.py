@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import Pattern, SelectExpressions
-from cep.matching import found_columns
-from cep.matching.found_columns import FoundBlock
+from cep.keyed import found_columns
+from cep.keyed.found_columns import FoundBlock
 from processor_runtime.output import arrow_texts, plain_blocks
 from processor_runtime.output.plain_blocks import PlainBlocks
 from processor_runtime.output.plain_rules import PlainRules

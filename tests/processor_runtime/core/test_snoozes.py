@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 from contract.snapshot import SnapshotSnooze
 from processor_runtime.alerting.snoozed_finds import SnoozedFinds
 from processor_runtime.rows.output_rows import OutputRow

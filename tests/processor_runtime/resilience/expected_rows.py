@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from cep.expression import Schema, row_reader
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.predicate_index import PredicateIndex
-from cep.matching.shapes import Detection, EventKind
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.predicate_index import PredicateIndex
+from cep.keyed.shapes import Detection, EventKind
 from cep.pattern import Pattern
 from processor_runtime.schedule.interval import Interval
 

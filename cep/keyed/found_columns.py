@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from cep.matching.event_columns import DetectionsAt
-from cep.matching.shapes import Detection, Shape
+from cep.keyed.event_columns import DetectionsAt
+from cep.keyed.shapes import Detection, Shape
 from cep.nfa.chains import Chain, ChainColumns, FoundChains
 
 _AT_ONCE: Final = 4_096

@@ -3,12 +3,11 @@
     EventColumns · EncodedKeys ──walk of each shape to the end of the batch──► EncodedBatch
                                               found, in columns · keys as bytes · what is open
 
-What `cep.matching.column_matcher` does for keys that are objects, for a whole batch of a matcher
+What `cep.executors.column_matcher` does for keys that are objects, for a whole batch of a matcher
 all of whose shapes compiled code can run. Nothing is changed where it cannot do all of it: then
 `process` returns `None`, and the keys go through objects.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,12 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from cep.matching.encoded_keys import EncodedKeys, ShapeSummaries, UpdatedKeys, kept_keys
-from cep.matching.event_columns import EventColumns
-from cep.matching.found_columns import FoundColumns
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.shape_events import NumberedKinds, ShapeEvents, ShapeInput
-from cep.matching.shape_walk import (
+from cep.executors.compiled.shape_events import NumberedKinds, ShapeEvents, ShapeInput
+from cep.executors.compiled.shape_walk import (
     CompiledShape,
     Payloads,
     WalkedShape,
@@ -31,29 +26,16 @@ from cep.matching.shape_walk import (
     transitions_by_shape,
     walk_shape,
 )
-from cep.matching.shapes import EventKind, Selection
+from cep.executors.encoded_keys import EncodedBatch, EncodedKeys, ShapeSummaries, kept_keys
+from cep.keyed.event_columns import EventColumns
+from cep.keyed.found_columns import FoundColumns
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import EventKind, Selection
 from cep.nfa_kernel.arrays import KeyEvents
 from cep.nfa_kernel.entry_reading import PART_ENTRY
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH
 
 _NO_BYTES: Final = np.empty(0, np.uint8)
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedBatch:
-    """What a batch has brought.
-
-    Args:
-        found_columns: what was found, shape by shape.
-        updated_keys: what keys hold now.
-        open_before: how many partial matches were open, by rule and the step of their last event.
-        open_after: how many are.
-    """
-
-    found_columns: Sequence[FoundColumns]
-    updated_keys: UpdatedKeys
-    open_before: Counter[tuple[str, str]]
-    open_after: Counter[tuple[str, str]]
 
 
 class EncodedShapes:

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cep.matching.clause_programs import ClauseMember
-from cep.matching.machines import KeyMachine, KeyState, KeyTransitions
+from cep.keyed.clause_programs import ClauseMember
+from cep.keyed.machines import KeyMachine, KeyState, KeyTransitions
 from cep.nfa.chains import Chain
 from cep.nfa.errors import ConditionFailed, MatchingError
 from cep.nfa.machine import Machine

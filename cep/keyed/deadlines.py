@@ -13,8 +13,8 @@ from collections.abc import Hashable
 from itertools import count
 from typing import Final
 
-from cep.matching.machines import KeyState
-from cep.matching.shapes import Shape
+from cep.keyed.machines import KeyState
+from cep.keyed.shapes import Shape
 from cep.nfa.runs import Scheduled
 
 _TOLERATED: Final = 64

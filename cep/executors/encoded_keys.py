@@ -3,9 +3,9 @@
     entries ──EncodedKeys──► parts of each shape ──► LoadedKeys ──walk──► payloads ──► entries
 
 A key keeps what no event concerns byte for byte. Where something cannot be read so, because it was
-written by rules that are numbered otherwise, or is corrupt, it is left to `cep.matching.key_state`.
+written by rules that are numbered otherwise, or is corrupt, it is left to `cep.keyed.key_state`.
 
-Source: `cep.matching.key_state`, whose bytes these are.
+Source: `cep.keyed.key_state`, whose bytes these are.
 """
 
 from collections import Counter
@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from cep.compiling import Ints
-from cep.matching.key_state import EncodedKey
-from cep.matching.shapes import Selection, Shape
+from cep.keyed.found_columns import FoundColumns
+from cep.keyed.key_state import EncodedKey
+from cep.keyed.shapes import Selection, Shape
 from cep.nfa.machine import Machine
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.byte_copying import Bytes
@@ -172,6 +173,23 @@ class UpdatedKeys:
                 continue
             due_ms = None if deadline_ms == NO_DEADLINE else deadline_ms
             yield key, EncodedKey(self.entry_bytes[begin:end], due_ms, bool(holds_back))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBatch:
+    """What a batch has brought.
+
+    Args:
+        found_columns: what was found, shape by shape.
+        updated_keys: what keys hold now.
+        open_before: how many partial matches were open, by rule and the step of their last event.
+        open_after: how many are.
+    """
+
+    found_columns: Sequence[FoundColumns]
+    updated_keys: UpdatedKeys
+    open_before: Counter[tuple[str, str]]
+    open_after: Counter[tuple[str, str]]
 
 
 def kept_keys(

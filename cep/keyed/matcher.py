@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from cep.bounded_cache import BoundedCache
 from cep.expression import FieldReader, Schema, mapping_reader
-from cep.matching.compiled_rules import Reading, shapes_of
-from cep.matching.deadlines import DeadlineQueue
-from cep.matching.machines import KeyState
-from cep.matching.shapes import Detection, EventKind, RuleFailure, Selection, Shape
+from cep.keyed.deadlines import DeadlineQueue
+from cep.keyed.machines import KeyState
+from cep.keyed.rules import Reading, shapes_of
+from cep.keyed.shapes import Detection, EventKind, RuleFailure, Selection, Shape
 from cep.nfa.conditions import CodeGuard, EventTests
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits

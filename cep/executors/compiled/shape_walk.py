@@ -14,13 +14,12 @@ from typing import Any, cast
 import numpy as np
 
 from cep.compiling import Ints
+from cep.executors.compiled.residual_columns import ResidualColumns
 from cep.expression import EvaluationError
-from cep.matching.event_columns import EventColumns
-from cep.matching.executor_choice import Interpreted, code_or_reason
-from cep.matching.found_columns import FoundColumns
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.residual_columns import ResidualColumns
-from cep.matching.shapes import EventKind, Shape
+from cep.keyed.event_columns import EventColumns
+from cep.keyed.found_columns import FoundColumns
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import EventKind, Shape
 from cep.nfa.chains import EventsByNumber
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa.machine import Machine
@@ -34,6 +33,7 @@ from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.entry_reading import spans_of, states_of
 from cep.nfa_kernel.entry_writing import list_of, payloads_of
+from cep.nfa_kernel.residual_code import ResidualCode
 from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
 from cep.number_order import stable_order
@@ -49,11 +49,14 @@ class CompiledShape:
     columns: ResidualColumns
 
 
-def compiled_shape(shape: Shape) -> CompiledShape | None:
-    """Return a shape with its tables; `None` if compiled code cannot run it."""
-    machine, code = shape.machine, code_or_reason(shape.machine)
-    if not isinstance(machine, Machine) or isinstance(code, Interpreted):
-        return None
+def compiled_shape(shape: Shape, machine: Machine, code: ResidualCode) -> CompiledShape:
+    """Return a shape with its tables.
+
+    Args:
+        shape: the shape.
+        machine: its machine.
+        code: what conditions ask of partial matches.
+    """
     return CompiledShape(shape, machine, MachineTables(machine, code), ResidualColumns(code))
 
 

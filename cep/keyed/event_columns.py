@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
-from cep.matching.shapes import Detection
+from cep.keyed.shapes import Detection
 
 Moment = tuple[int, bool]
 """When a detection is emitted: the index of the event, and whether it was emitted by the event (or

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, in_one_piece
-from cep.matching.event_columns import EventColumns
-from cep.matching.shapes import EventKind
+from cep.keyed.event_columns import EventColumns
+from cep.keyed.shapes import EventKind
 from cep.nfa_kernel.arrays import KeyEvents
 from cep.nfa_kernel.event_filter import of_kinds
 

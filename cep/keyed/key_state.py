@@ -13,10 +13,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.machines import KeyState
-from cep.matching.merged_keys import merged
-from cep.matching.shapes import Shape
+from cep.keyed.machines import KeyState
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.merged_keys import merged
+from cep.keyed.shapes import Shape
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa.errors import StateEncodingError
 from cep.nfa.runs import KeyRuns

@@ -12,20 +12,19 @@ from typing import Any, Final, cast
 import numpy as np
 
 from cep.compiling import Ints
-from cep.matching.event_columns import EventColumns
-from cep.matching.found_columns import FoundColumns
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.shape_events import ShapeEvents, ShapeInput
-from cep.matching.shape_walk import (
+from cep.executors.compiled.shape_events import ShapeEvents, ShapeInput
+from cep.executors.compiled.shape_walk import (
     CompiledShape,
     Payloads,
-    compiled_shape,
     count_walk,
     in_order,
     transitions_by_shape,
     walk_shape,
 )
-from cep.matching.shapes import EventKind, Shape
+from cep.keyed.event_columns import EventColumns
+from cep.keyed.found_columns import FoundColumns
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import EventKind, Shape
 from cep.nfa.codec import pack_values, runs_payload, unpack_values
 from cep.nfa.errors import StateEncodingError
 from cep.nfa.runs import KeyRuns
@@ -41,11 +40,12 @@ class CompiledShapes:
 
     Args:
         matcher: the matcher, which closes windows in the order of deadlines.
+        shapes: those of its shapes that compiled code can run.
     """
 
-    def __init__(self, matcher: KeyedMatcher) -> None:
+    def __init__(self, matcher: KeyedMatcher, shapes: list[CompiledShape]) -> None:
         self._matcher = matcher
-        self._shapes = list(filter(None, map(compiled_shape, matcher.shapes)))
+        self._shapes = shapes
         self._unsettled: list[tuple[Shape, list[Hashable]]] = []
 
     @property

@@ -16,9 +16,9 @@ from cep.compiling import MOST_BITS, is_available
 from cep.condition_code.operands import NotCompilable
 from cep.expression import FieldReader, Node, Schema
 from cep.expression.tree import And, Comparison, ComparisonOperator, Literal
-from cep.matching.clause_programs import ClauseMember, clause_program
-from cep.matching.machines import KeyMachine
-from cep.matching.shapes import Member, Shape
+from cep.keyed.clause_programs import ClauseMember, clause_program
+from cep.keyed.machines import KeyMachine
+from cep.keyed.shapes import Member, Shape
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.conditions import Aggregates, CodeGuard, ConditionBinder, EventTests
 from cep.nfa.limits import Limits
@@ -39,7 +39,7 @@ in Python for all rules, which have their partial matches in common there."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How conditions read events; see `cep.matching.keyed.KeyedMatcher`."""
+    """How conditions read events; see `cep.keyed.matcher.KeyedMatcher`."""
 
     field_reader: FieldReader
     schema: Schema | None

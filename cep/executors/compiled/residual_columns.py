@@ -16,7 +16,7 @@ from cep.compiling import Ints
 from cep.condition_code.arrays import Columns
 from cep.condition_code.columns import FrameColumns
 from cep.expression import evaluating
-from cep.matching.event_columns import EventColumns, frame_of
+from cep.keyed.event_columns import EventColumns, frame_of
 from cep.nfa_kernel.residual_code import ResidualCode
 
 

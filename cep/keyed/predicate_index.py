@@ -27,8 +27,8 @@ from cep.expression import (
 )
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import InList, lists_in
-from cep.matching.equality_lookups import HITS, EqualityLookups
-from cep.matching.row_kinds import (
+from cep.keyed.equality_lookups import HITS, EqualityLookups
+from cep.keyed.row_kinds import (
     WORDS,
     Concerned,
     Kind,

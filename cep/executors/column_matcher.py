@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from cep.compiling import is_ready
-from cep.matching.event_columns import DetectionsAt, EventColumns, Moment
-from cep.matching.found_columns import FoundBlock, FoundColumns, blocks_of, by_moment
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.shapes import Detection, EventKind
+from cep.executors.choice import compiled_shapes, encoded_shapes
+from cep.keyed.event_columns import DetectionsAt, EventColumns, Moment
+from cep.keyed.found_columns import FoundBlock, FoundColumns, blocks_of, by_moment
+from cep.keyed.matcher import KeyedMatcher
+from cep.keyed.shapes import Detection, EventKind
 
 if TYPE_CHECKING:
-    from cep.matching.compiled_shapes import CompiledShapes
-    from cep.matching.encoded_shapes import EncodedShapes
+    from cep.executors.compiled.object_keys import CompiledShapes
+    from cep.executors.compiled.stored_keys import EncodedShapes
 
 FEWEST_EVENTS: Final = 64
 """For fewer events, of a call or of a shape in it, arrays cost more than they save."""
@@ -88,22 +88,15 @@ class ColumnMatcher:
         Args:
             size: how many events and keys there are, as it is not worth it for few.
         """
-        compiled = self._compiled_shapes() if size >= FEWEST_EVENTS else None
-        if compiled is None or (every := compiled.every) is None:
-            return None
-        if self._encoded is None:
-            from cep.matching.encoded_shapes import EncodedShapes  # noqa: PLC0415 - as below
-
-            self._encoded = EncodedShapes(self._matcher, every)
-        return self._encoded
+        if self._encoded is None and size >= FEWEST_EVENTS:
+            compiled = self._compiled_shapes()
+            self._encoded = None if compiled is None else encoded_shapes(self._matcher, compiled)
+        return self._encoded if size >= FEWEST_EVENTS else None
 
     def _compiled_shapes(self) -> "CompiledShapes | None":
         """Return the shapes that compiled code can run; `None` until it is there."""
-        if self._compiled is None and self._compiles and is_ready("cep.nfa_kernel"):
-            # Only here, as numba is an extra, and takes half a second to import.
-            from cep.matching.compiled_shapes import CompiledShapes  # noqa: PLC0415
-
-            self._compiled = CompiledShapes(self._matcher)
+        if self._compiled is None and self._compiles:
+            self._compiled = compiled_shapes(self._matcher)
         return self._compiled
 
     def _one_by_one(
