@@ -66,7 +66,8 @@ def read_source(
     """Return the events of a source as a streaming frame, and what checks files that arrive.
 
     The columns of the frame are those of the stream, in the order and with the types of the DDL,
-    and `_malformed STRING`: NULL, or the content of a row that could not be read (`malformed`).
+    of Kafka where the record is (`PLACE`), and `_malformed STRING`: NULL, or the content of a row
+    that could not be read (`malformed`).
 
     Args:
         spark: the session.
