@@ -21,7 +21,7 @@ from processor_runtime.spark.sources.errors import SourceError, condition, first
 from processor_runtime.spark.sources.file_fit import reader_type
 from processor_runtime.spark.sources.file_schemas import SELF_DESCRIBING
 from processor_runtime.spark.sources.malformed import never_malformed
-from processor_runtime.spark.sources.own_kafka import own_kafka_rows
+from processor_runtime.spark.sources.own_kafka import loss_check, own_kafka_rows
 from processor_runtime.spark.sources.parsing import (
     VALUE,
     events_in_files,
@@ -84,7 +84,10 @@ def read_source(
     try:
         if source.uses_own_kafka:
             records = own_kafka_rows(spark, source, schema, files)
-            return SourceEvents(events_of(records, source, stream))
+            events = events_of(records, source, stream)
+            if files is None or source.options.get("failOnDataLoss", "").lower() != "false":
+                return SourceEvents(events)
+            return SourceEvents(events, loss_check(source, files))
         form = plain_form(source, schema, time_of_files) if time_of_files else None
         if form is not None and files is not None:
             # What a file lacks, or has of another type, is reported when Spark reads it.
