@@ -318,7 +318,7 @@ class TestDelivery:
                 if kind == "dripping":
                     self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
                 self.send_response(302 if kind == "elsewhere" else 200)
-                self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/inside")
+                self.send_header("Location", f"{base}/inside")
                 self.end_headers()
                 if kind == "endless":
                     with contextlib.suppress(OSError):
