@@ -32,6 +32,7 @@ from cep.definition.given_lists import GivenList, read_list_options
 from cep.definition.one_rule import FileRule, RuleRefused, read_text, rule_of_text
 from cep.events.table import UnreadableEvents, event_rows
 from cep.expression import Schema
+from cep.file_trouble import file_trouble
 from cep.instants import instant_ms
 from cep.keyed.event_check import EventCheck, warning_of_open
 from cep.printable import printable
@@ -229,7 +230,7 @@ def _events(path: Path, schema: Schema | None) -> tuple[list[dict[str, Any]], Sc
         rows = event_rows(content, path.name, schema)
         return rows.all_typed(), rows.schema
     except OSError as error:
-        raise UnreadableEvents(f"{path}: cannot read: {error.strerror}") from None
+        raise UnreadableEvents(f"{path}: cannot read: {file_trouble(error)}") from None
     except UnreadableEvents as error:
         raise UnreadableEvents(f"{path}: {error}") from None
 

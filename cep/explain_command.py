@@ -17,6 +17,7 @@ from cep.explain.dot import dot
 from cep.explain.explanation import Source, as_pattern, as_sql, explained, normalised, states_of
 from cep.explain.svg import svg
 from cep.expression import ExpressionError, Schema
+from cep.file_trouble import file_trouble
 from cep.keyed.matcher import KeyedMatcher
 from cep.nfa.errors import LimitExceeded
 from cep.pattern import Pattern, PatternError
@@ -118,7 +119,7 @@ def _read(source: str) -> tuple[str, str]:
         return source, Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         _fail(
-            f"cannot read the pattern {source}: {error}\n"
+            f"cannot read the pattern {source}: {file_trouble(error)}.\n"
             "Give a file, or SQL that begins with MATCH_RECOGNIZE or SELECT."
         )
 

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cep.events.table import EventRows, UnreadableEvents, event_rows, is_json_lines, json_objects
 from cep.expression import Schema
+from cep.file_trouble import file_trouble
 from cep.keyed.event_check import EventCheck
 
 _HEAD_BYTES: Final = 8
@@ -49,7 +50,7 @@ def open_events(
     try:
         opened = nullcontext(cast("IO[bytes]", sys.stdin.buffer)) if is_piped else path.open("rb")
     except OSError as error:
-        raise UnreadableEvents(f"cannot read: {error.strerror}") from error
+        raise UnreadableEvents(f"cannot read: {file_trouble(error)}") from error
     with opened as raw, progress:
         unpacks = path.suffix == ".gz"
         content = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if unpacks else raw
@@ -69,7 +70,7 @@ def _read(content: IO[bytes], size: int = -1) -> bytes:
     try:
         return content.read(size)
     except (OSError, EOFError) as error:
-        raise UnreadableEvents(f"cannot read: {error}") from error
+        raise UnreadableEvents(f"cannot read: {file_trouble(error)}") from error
 
 
 def _seen(events: Iterable[dict[str, Any]], check: EventCheck) -> Iterator[dict[str, Any]]:
@@ -95,4 +96,4 @@ def _counted(
                 progress.update(task, completed=position(), events=number)
             yield line
     except (OSError, EOFError) as error:
-        raise UnreadableEvents(f"line {number + 1}: cannot read: {error}") from error
+        raise UnreadableEvents(f"line {number + 1}: cannot read: {file_trouble(error)}") from error

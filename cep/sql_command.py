@@ -19,6 +19,7 @@ from rich.console import Console
 from cep.events.table import EventTable, UnreadableEvents, read_events, reads_as_time
 from cep.expression import ExpressionError, Schema
 from cep.expression.functions.casting import to_text
+from cep.file_trouble import file_trouble
 from cep.matching.match_recognize import RecognizedRows, match_recognize
 from cep.nfa.errors import MatchingError
 from cep.pattern.row_patterns import columns_twice
@@ -108,7 +109,7 @@ def _query(source: str) -> tuple[str, str]:
         return content.decode("utf-8"), name
     except (OSError, UnicodeDecodeError) as error:
         _fail(
-            f"cannot read the query {name}: {error}\n"
+            f"cannot read the query {name}: {file_trouble(error)}.\n"
             "Give a file, or SQL that begins with MATCH_RECOGNIZE or SELECT."
         )
 
@@ -122,7 +123,7 @@ def _events(path: Path, ddl: str | None) -> EventTable:
         content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         return read_events(content, path.name, schema)
     except OSError as error:
-        _fail(f"{path}: cannot read: {error.strerror}")
+        _fail(f"{path}: cannot read: {file_trouble(error)}")
     except UnreadableEvents as error:
         _fail(f"{path}: {error}")
 

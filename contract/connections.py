@@ -9,6 +9,8 @@ import ssl
 from pathlib import Path
 from typing import Final
 
+from cep.file_trouble import file_trouble
+
 _CA_FILE: Final = "name the certificate of its authority"
 _REMEDIES: Final = {
     10: "it has expired; renew it at the service",
@@ -35,7 +37,7 @@ def trusting(ca_file: Path | None) -> ssl.SSLContext | bool:
     except ssl.SSLError:
         raise OSError(f"ca_file: {ca_file} holds no certificate in PEM format") from None
     except OSError as error:
-        raise OSError(f"ca_file: {ca_file} cannot be read: {error.strerror}") from None
+        raise OSError(f"ca_file: {ca_file} cannot be read: {file_trouble(error)}") from None
 
 
 def connection_trouble(error: BaseException, url: str, authority_option: str) -> str:

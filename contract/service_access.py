@@ -13,6 +13,7 @@ from typing import Protocol
 import httpx2
 from pydantic import HttpUrl
 
+from cep.file_trouble import file_trouble
 from contract.plain_http import PLAIN_HTTP, is_plain_http_elsewhere
 
 _DETAIL_LENGTH = 300
@@ -55,15 +56,22 @@ def token_reader(options: ServiceAccess, environment: Mapping[str, str]) -> Call
 
     Raises:
         ValueError: the environment variable is not set. The file is read when called, which
-            raises OSError.
+            raises OSError; it says which file.
     """
     if options.token_file is not None:
         path = options.token_file
-        return lambda: path.read_text(encoding="utf-8").strip()
+        return lambda: _token(path)
     token = environment.get(options.token_env or "", "").strip()
     if not token:
         raise ValueError(f"token_env: the environment variable {options.token_env} is not set")
     return lambda: token
+
+
+def _token(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OSError(f"token_file: {path} cannot be read: {file_trouble(error)}") from None
 
 
 def refusal_text(answer: httpx2.Response, asked: str, remedy: str = "") -> str:

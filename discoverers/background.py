@@ -78,7 +78,9 @@ class BackgroundDiscovery(BackgroundThread):
                 break
         newest = self._newest
         if newest is None:
-            trouble = self.health.last_error or "it has not answered yet"
+            # Ten thousand rules take half a minute to read and check, far longer on a busy machine.
+            late = "the first reading is not done; first_snapshot_timeout of the job can be longer"
+            trouble = self.health.last_error or late
             waited = min(time.monotonic() - begin, timeout_seconds)
             raise NoSnapshotError(f"no rules after {waited:.2g} s: {trouble}")
         return newest

@@ -22,6 +22,7 @@ from api.gitops.planning import make_plan, problems_without_service
 from api.gitops.proposing import changes_to_approve, propose
 from api.gitops.reporting import Reporter
 from cep.definition.rule_files import FileProblem, read_documents
+from cep.file_trouble import file_trouble
 
 CHANGES_WAIT: Final = 3
 
@@ -126,7 +127,9 @@ def export(  # noqa: PLR0913 - the options of one command
         try:
             written = set(export_files(client, folder, stream, file_format))
         except OSError as error:
-            reporter.err.print(Text(f"percept: cannot write: {error}", style="red"))
+            reporter.err.print(
+                Text(f"percept: cannot write {error.filename}: {file_trouble(error)}", style="red")
+            )
             raise typer.Exit(FAILED) from None
     reporter.out.print(Text(f"{len(written)} files written to {folder}"))
     spellings = groupby(sorted(sorted(written), key=_folded), key=_folded)

@@ -1,11 +1,10 @@
 """Matches are posted, listed, and listened to as they come."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Depends, Path, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
@@ -14,12 +13,16 @@ from api.matches import export, repository, service, summary
 from api.matches.export import ExportFormat
 from api.matches.listening import Listener, heard, new_listener
 from api.matches.schemas import MatchesPage, MatchesSummary, MatchFilter, MatchSort, MatchView
-from api.matches.tables import Match
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, decoded_cursor, place_in
+from api.web.paging import (
+    Cursor,
+    Limit,
+    decoded_cursor,
+    encoded_cursor,
+)
 from api.web.problems import documented
 from cep.definition.document import StreamName
 from contract.reports import MatchReceipt, MatchReport
@@ -55,38 +58,20 @@ def list_matches(  # noqa: PLR0913, PLR0917 - what a request may say
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> MatchesPage:
-    """Return recent matches, newest first unless another order is asked for."""
+    """Return recent matches, newest first unless another order is asked for.
+
+    A search through many ends early: a page may have few matches or none, and yet a next one.
+    """
     existing_stream(session, stream)
     newest = repository.newest_number(session, stream)  # first: later ones are told of
     newest_change = repository.newest_change(session, stream)
-    found = _page(session, stream, wanted, sort, cursor, limit + 1)
-    is_by_end = sort.field == "end"
-    next_cursor = cursor_behind(
-        found, limit, lambda last: (last.end_ms, last.number) if is_by_end else (last.number,)
-    )
-    items = [service.match_summary(match) for match in found[:limit]]
+    types = (int, int) if sort.field == "end" else (int,)
+    after = tuple(decoded_cursor(cursor, *types)) if cursor else None
+    found, more = repository.matches_found(session, stream, wanted, sort, after, limit)
+    next_cursor = None if more is None else encoded_cursor(*more)
+    items = [service.match_summary(match) for match in found]
     return MatchesPage(
         items=items, next_cursor=next_cursor, newest=newest, newest_change=newest_change
-    )
-
-
-def _page(  # noqa: PLR0913, PLR0917 - a place in an ordered list
-    session: Session,
-    stream: str,
-    wanted: MatchFilter,
-    sort: MatchSort,
-    cursor: str | None,
-    limit: int,
-) -> Sequence[Match]:
-    if sort.field != "end":
-        below = place_in(cursor, NEWEST)
-        return repository.matches_below(session, stream, wanted, below, limit)
-    after = None
-    if cursor:
-        end_ms, number = decoded_cursor(cursor, int, int)
-        after = (end_ms, number)
-    return repository.matches_by_end(
-        session, stream, wanted, after, limit, is_descending=sort.is_descending
     )
 
 

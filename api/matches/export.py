@@ -15,11 +15,11 @@ from typing import Final, Literal
 from starlette.concurrency import run_in_threadpool
 
 from api.matches import repository, service
-from api.matches.schemas import MatchFilter, MatchSummary
+from api.matches.repository import Place
+from api.matches.schemas import MatchFilter, MatchSort, MatchSummary
 from api.runtime import Runtime
 from api.streams.service import existing_stream
 from api.web.csv_text import csv_text
-from api.web.paging import NEWEST
 from cep.instants import iso_text
 
 ExportFormat = Literal["csv", "jsonl"]
@@ -51,17 +51,19 @@ _PAGE: Final = 1_000
 
 
 def read_page(
-    runtime: Runtime, stream: str, wanted: MatchFilter, below: int = NEWEST
-) -> list[MatchSummary]:
-    """Return matches below a number, newest first, a page of them.
+    runtime: Runtime, stream: str, wanted: MatchFilter, after: Place | None = None
+) -> tuple[list[MatchSummary], Place | None]:
+    """Return matches behind a place, newest first, a page of them, and where the next begins.
 
     Raises:
         Refusal: there is no such stream (404).
     """
     with runtime.database.reading() as session:
         existing_stream(session, stream)
-        found = repository.matches_below(session, stream, wanted, below, _PAGE)
-        return [service.match_summary(match) for match in found]
+        found, more = repository.matches_found(
+            session, stream, wanted, MatchSort.ARRIVAL_DESCENDING, after, _PAGE
+        )
+        return [service.match_summary(match) for match in found], more
 
 
 async def lines(
@@ -69,20 +71,20 @@ async def lines(
     stream: str,
     wanted: MatchFilter,
     written: ExportFormat,
-    first: list[MatchSummary],
+    first: tuple[list[MatchSummary], Place | None],
 ) -> AsyncIterator[str]:
     """Yield all matches, a page at a time, of which the first has been read."""
     if written == "csv":
         yield csv_text([COLUMNS])
-    page = first
-    while page:
+    page, more = first
+    while True:
         if written == "csv":
             yield csv_text(map(_row, page))
         else:
             yield "".join(f"{match.model_dump_json()}\n" for match in page)
-        if len(page) < _PAGE:
+        if more is None:
             return
-        page = await run_in_threadpool(read_page, runtime, stream, wanted, page[-1].number)
+        page, more = await run_in_threadpool(read_page, runtime, stream, wanted, more)
 
 
 def _row(match: MatchSummary) -> tuple[str | int, ...]:

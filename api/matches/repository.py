@@ -1,23 +1,42 @@
 """All SQL that reads and writes matches; what people have made of each comes with it."""
 
 import contextlib
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, delete, exists, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
 from sqlalchemy.orm.interfaces import LoaderOption
 
-from api.matches.schemas import OPEN, MatchFilter
+from api.matches.schemas import OPEN, MatchFilter, MatchSort
 from api.matches.tables import Match, MatchLog, MatchTriage
 
+Place = tuple[int, ...]
+"""The values of a match that a list is sorted by."""
+SEARCHED_AT_ONCE: Final = 20_000
+SEARCH_SECONDS: Final = 0.3
+COUNT_SECONDS: Final = 0.1
+"""A summary reads what was counted in this time three times more."""
 FORGOTTEN_AT_ONCE: Final = 2_000
 """So many old rows a change removes at most: more than it adds, and no work for long.
 
 Where a limit has been lowered, each change removes some until it is kept.
 """
+
+
+class Ends(NamedTuple):
+    """How many matches were counted, their earliest and latest end in ms, and from which number.
+
+    `since` is `None` if all were counted.
+    """
+
+    total: int
+    first_ms: int | None
+    last_ms: int | None
+    since: int | None
 
 
 def locked_log(session: Session, stream: str) -> MatchLog | None:
@@ -58,68 +77,136 @@ def matches_of(session: Session, stream: str, match_ids: Iterable[str]) -> Seque
     return session.scalars(query.options(_without(Match.events), _without(Match.output))).all()
 
 
-def matches_below(
-    session: Session, stream: str, wanted: MatchFilter, number: int, limit: int
-) -> Sequence[Match]:
-    """Return matches that meet a filter, newest first, below a number; without events."""
-    query = (
-        _matches(stream)
-        .where(Match.number < number, *_conditions(wanted))
-        .order_by(Match.number.desc())
-        .limit(limit)
-        .options(_without(Match.events))
-    )
-    return session.scalars(query).all()
-
-
-def matches_by_end(  # noqa: PLR0913 - a place in one stream, and a filter
+def matches_found(  # noqa: PLR0913, PLR0917 - a place in an ordered list, and a filter
     session: Session,
     stream: str,
     wanted: MatchFilter,
-    after: tuple[int, int] | None,
+    sort: MatchSort,
+    after: Place | None,
     limit: int,
-    *,
-    is_descending: bool,
-) -> Sequence[Match]:
-    """Return matches that meet a filter by (end, number), behind such a pair; without events."""
-    place = tuple_(Match.end_ms, Match.number)
-    order = (Match.end_ms.desc(), Match.number.desc())
-    query = _matches(stream).where(*_conditions(wanted))
+) -> tuple[list[Match], Place | None]:
+    """Return matches that meet a filter, in an order, behind a place in it; without events.
+
+    They are looked for a part at a time, and no longer than `SEARCH_SECONDS`.
+
+    Returns:
+        At most `limit` of them, and behind which place there may be more, if there may be.
+    """
+    columns = _columns(sort)
+    order = [column.desc() for column in columns] if sort.is_descending else columns
+    query = _matches(stream).where(*_conditions(wanted)).order_by(*order)
+    query = query.options(_without(Match.events))
+    ends_at = time.monotonic() + SEARCH_SECONDS
+    found: list[Match] = []
+    while True:
+        part = [] if after is None else [_is_behind(sort, after)]
+        last = _searched_to(session, stream, wanted, sort, after)
+        if last is not None:
+            part.append(~_is_behind(sort, last))
+        # One more than wanted tells whether there are more.
+        found += session.scalars(query.where(*part).limit(limit + 1 - len(found)))
+        if len(found) > limit:
+            return found[:limit], place_of(found[limit - 1], sort)
+        if last is None:
+            return found, None
+        after = last
+        if time.monotonic() >= ends_at:
+            return found, after
+
+
+def place_of(match: Match, sort: MatchSort) -> Place:
+    """Return the place of a match in an order."""
+    return (match.end_ms, match.number) if sort.field == "end" else (match.number,)
+
+
+def _searched_to(
+    session: Session, stream: str, wanted: MatchFilter, sort: MatchSort, after: Place | None
+) -> Place | None:
+    """Return the last place of the next part of a search; `None` if the rest is one part."""
+    found_by_index = MatchFilter(processor=wanted.processor, key=wanted.key)
+    columns = _columns(sort)
+    order = [column.desc() for column in columns] if sort.is_descending else columns
+    query = select(*columns).where(Match.stream == stream, *_equal(found_by_index))
+    query = query.order_by(*order)
     if after is not None:
-        query = query.where(place < after if is_descending else place > after)
-    query = query.order_by(*(order if is_descending else (Match.end_ms, Match.number)))
-    return session.scalars(query.limit(limit).options(_without(Match.events))).all()
+        query = query.where(_is_behind(sort, after))
+    found = session.execute(query.offset(SEARCHED_AT_ONCE - 1).limit(1)).first()
+    return None if found is None else tuple(found)
 
 
-def ends(session: Session, stream: str, wanted: MatchFilter) -> tuple[int, int | None, int | None]:
-    """Return how many matches meet a filter, and the earliest and latest end, in ms."""
+def _columns(sort: MatchSort) -> tuple[InstrumentedAttribute[int], ...]:
+    return (Match.end_ms, Match.number) if sort.field == "end" else (Match.number,)
+
+
+def _is_behind(sort: MatchSort, place: Place) -> ColumnElement[bool]:
+    columns = tuple_(*_columns(sort))
+    return columns < place if sort.is_descending else columns > place
+
+
+def ends(session: Session, stream: str, wanted: MatchFilter) -> Ends:
+    """Return how many matches meet a filter, and when they ended, the newest first.
+
+    They are counted a part at a time, and no longer than `COUNT_SECONDS`.
+    """
+    sort = MatchSort.ARRIVAL_DESCENDING
     columns = func.count(), func.min(Match.end_ms), func.max(Match.end_ms)
-    total, first, last = session.execute(_counted(stream, wanted, *columns)).one()
-    return total, first, last
+    ends_at = time.monotonic() + COUNT_SECONDS
+    after: Place | None = None
+    total, times = 0, list[int]()
+    while True:
+        last = _searched_to(session, stream, wanted, sort, after)
+        part = [] if after is None else [_is_behind(sort, after)]
+        if last is not None:
+            part.append(~_is_behind(sort, last))
+        count, *span = session.execute(_counted(stream, wanted, *columns).where(*part)).one()
+        total += count
+        times += [time_ms for time_ms in span if time_ms is not None]
+        if last is None or time.monotonic() >= ends_at:
+            since = None if last is None else last[0]
+            return Ends(total, min(times, default=None), max(times, default=None), since)
+        after = last
 
 
 def ends_by_bucket(
-    session: Session, stream: str, wanted: MatchFilter, bucket_ms: int
+    session: Session, stream: str, wanted: MatchFilter, since: int | None, bucket_ms: int
 ) -> dict[int, int]:
-    """Return how many matches ended in each bucket, by its number: end // length."""
+    """Return how many matches ended in each bucket, by its number: end // length.
+
+    Args:
+        session: the transaction.
+        stream: of the matches.
+        wanted: the filter.
+        since: the number from which matches are counted; `None` = all.
+        bucket_ms: the length of a bucket.
+    """
     # In SQL the remainder of a time before 1970 is negative.
     into_bucket = (Match.end_ms % bucket_ms + bucket_ms) % bucket_ms
     bucket = (Match.end_ms - into_bucket).label("bucket")
-    rows = session.execute(_counted(stream, wanted, bucket, func.count()).group_by(bucket))
-    return {start // bucket_ms: count for start, count in rows}
+    query = _counted(stream, wanted, bucket, func.count()).where(Match.number >= (since or 0))
+    return {start // bucket_ms: count for start, count in session.execute(query.group_by(bucket))}
 
 
-def most_frequent(
+def most_frequent(  # noqa: PLR0913, PLR0917 - what is counted, and a filter
     session: Session,
     stream: str,
     wanted: MatchFilter,
+    since: int | None,
     column: InstrumentedAttribute[str],
     limit: int,
 ) -> list[tuple[str, int]]:
-    """Return the most frequent values of a column, and how often each is there."""
+    """Return the most frequent values of a column, and how often each is there.
+
+    Args:
+        session: the transaction.
+        stream: of the matches.
+        wanted: the filter.
+        since: the number from which matches are counted; `None` = all.
+        column: what is counted.
+        limit: how many values.
+    """
     counted = func.count().label("counted")
-    query = _counted(stream, wanted, column, counted).group_by(column)
-    rows = session.execute(query.order_by(counted.desc(), column).limit(limit))
+    query = _counted(stream, wanted, column, counted).where(Match.number >= (since or 0))
+    rows = session.execute(query.group_by(column).order_by(counted.desc(), column).limit(limit))
     return [(value, count) for value, count in rows]
 
 
@@ -262,7 +349,7 @@ def _without(column: InstrumentedAttribute[str]) -> LoaderOption:
     return defer(column, raiseload=True)
 
 
-def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
+def _equal(wanted: MatchFilter) -> list[ColumnElement[bool]]:
     columns = (
         (Match.processor_id, wanted.processor),
         (Match.version, wanted.version),
@@ -271,9 +358,11 @@ def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
         (Match.key_text, wanted.key),
         (Match.group_id, wanted.group),
     )
-    found: list[ColumnElement[bool]] = [
-        column == value for column, value in columns if value is not None
-    ]
+    return [column == value for column, value in columns if value is not None]
+
+
+def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
+    found = _equal(wanted)
     if wanted.kind is None:
         found.append(Match.kind.not_in(("shadow", "suppressed", "grouped")))
     if wanted.key_prefix:

@@ -159,6 +159,9 @@ class MatchesSummary(BaseModel):
     counts: list[int] = Field(description="How many ended in each bucket.")
     processors: list[ValueCount] = Field(description="The ten rules with the most, most first.")
     keys: list[ValueCount] = Field(description="Likewise, keys, written as for `key`.")
+    is_partial: bool = Field(
+        description="Whether only the newest were counted, as there are very many."
+    )
 
 
 class MatchView(MatchSummary):

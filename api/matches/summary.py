@@ -22,12 +22,15 @@ _MOST_VALUES: Final = 10
 
 
 def summary_of(session: Session, stream: str, wanted: MatchFilter) -> MatchesSummary:
-    """Return how many matches meet a filter, when they ended, and of which rules and keys."""
-    total, first_ms, last_ms = repository.ends(session, stream, wanted)
+    """Return how many matches meet a filter, when they ended, and of which rules and keys.
+
+    Of very many only the newest are counted, so that it does not take long.
+    """
+    total, first_ms, last_ms, since = repository.ends(session, stream, wanted)
     bucket_ms, times, counts = 0, list[int](), list[int]()
     if first_ms is not None and last_ms is not None:
         bucket_ms = bucket_length_ms(last_ms - first_ms)
-        found = repository.ends_by_bucket(session, stream, wanted, bucket_ms)
+        found = repository.ends_by_bucket(session, stream, wanted, since, bucket_ms)
         buckets = range(first_ms // bucket_ms, last_ms // bucket_ms + 1)
         times = [bucket * bucket_ms for bucket in buckets]
         counts = [found.get(bucket, 0) for bucket in buckets]
@@ -38,8 +41,9 @@ def summary_of(session: Session, stream: str, wanted: MatchFilter) -> MatchesSum
         bucket_ms=bucket_ms,
         times=times,
         counts=counts,
-        processors=_most_frequent(session, stream, wanted, Match.processor_id),
-        keys=_most_frequent(session, stream, wanted, Match.key_text),
+        processors=_most_frequent(session, stream, wanted, since, Match.processor_id),
+        keys=_most_frequent(session, stream, wanted, since, Match.key_text),
+        is_partial=since is not None,
     )
 
 
@@ -52,7 +56,11 @@ def bucket_length_ms(span_ms: int) -> int:
 
 
 def _most_frequent(
-    session: Session, stream: str, wanted: MatchFilter, column: InstrumentedAttribute[str]
+    session: Session,
+    stream: str,
+    wanted: MatchFilter,
+    since: int | None,
+    column: InstrumentedAttribute[str],
 ) -> list[ValueCount]:
-    found = repository.most_frequent(session, stream, wanted, column, _MOST_VALUES)
+    found = repository.most_frequent(session, stream, wanted, since, column, _MOST_VALUES)
     return [ValueCount(value=value, count=count) for value, count in found]

@@ -123,6 +123,7 @@ class Match(Record):
         # Finds the oldest to keep without reading any match.
         Index(None, "stream", "processor_id", "kind", "number"),
         Index(None, "stream", "group_change"),
+        Index(None, "stream", "end_ms", "number"),
     )
 
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)

@@ -21,6 +21,7 @@ from api.trials.processes import TrialProcesses
 from cep.definition.given_lists import GivenList, read_list_options
 from cep.definition.list_documents import is_list, lists_beside
 from cep.definition.rule_files import STANDARD_INPUT, FileDocument, read_documents
+from cep.file_trouble import file_trouble
 from cep.printable import printable
 from cep.signing.keys import SigningKeys
 
@@ -115,7 +116,7 @@ def run_tests(  # noqa: PLR0913 - the options of one command
         try:
             write_junit(junit, outcomes, by_warnings=fail_on_warning)
         except OSError as error:
-            _fail(f"cannot write {junit}: {error.strerror}")
+            _fail(f"cannot write {junit}: {file_trouble(error)}")
     if any(outcome.is_failed(by_warnings=fail_on_warning) for outcome in outcomes):
         raise typer.Exit(FAILED)
 

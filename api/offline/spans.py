@@ -22,6 +22,7 @@ from cep.definition.one_rule import FileRule
 from cep.events.files import event_files
 from cep.events.table import EVENT_SUFFIXES, EventRows, UnreadableEvents, event_rows
 from cep.expression import Schema
+from cep.file_trouble import file_trouble
 from cep.trials.key_history import (
     BadQuestion,
     BeyondReading,
@@ -118,7 +119,7 @@ def _events(place: str, schema: Schema | None) -> Iterator[EventRows]:
         try:
             events = event_rows(path.read_bytes(), path.name, schema)
         except OSError as error:
-            raise UnreadableEvents(f"{path}: cannot read: {error.strerror}") from None
+            raise UnreadableEvents(f"{path}: cannot read: {file_trouble(error)}") from None
         except UnreadableEvents as error:
             raise UnreadableEvents(f"{path}: {error}") from None
         yield replace(events, rows=_of_file(path, events.rows))

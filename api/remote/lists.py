@@ -26,6 +26,7 @@ from api.remote.list_reading import (
     show_list,
 )
 from api.remote.printing import say
+from cep.file_trouble import file_trouble
 from cep.list_content import ListType
 
 lists_app = typer.Typer(
@@ -223,7 +224,7 @@ def _content(file: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
-        end(f"{file}: {error.strerror}", code=BAD_INPUT)
+        end(f"{file}: cannot read: {file_trouble(error)}", code=BAD_INPUT)
 
 
 def _change(name: str, make: Callable[[], ChangedList], *, dry_run: bool) -> None:

@@ -31,6 +31,7 @@ from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
 from api.store.confinement import confine_sessions, opened
 from api.store.unavailable import StoreUnavailable, telling_unavailable
+from cep.file_trouble import file_trouble
 
 # Sorted by code point on both back ends, so that pages and snapshots have one order everywhere.
 Name = String().with_variant(String(collation="C"), "postgresql")
@@ -177,7 +178,7 @@ def create_missing_file(url: URL) -> None:
         try:
             Path(url.database).touch(mode=0o600)
         except OSError as error:
-            raise StoreUnavailable(f"{url.database}: {error.strerror}") from error
+            raise StoreUnavailable(f"{url.database}: {file_trouble(error)}") from error
 
 
 def sqlite_address(url: URL) -> str:

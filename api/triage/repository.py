@@ -1,7 +1,9 @@
 """All SQL about triage: of single matches, counted per rule, and in the order of event time."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import groupby, islice
 from typing import Final
 
 from sqlalchemy import (
@@ -11,11 +13,9 @@ from sqlalchemy import (
     case,
     cast,
     desc,
-    exists,
     func,
     select,
     tuple_,
-    union,
 )
 from sqlalchemy.orm import Session
 
@@ -58,15 +58,21 @@ def rules_after(
     session: Session, stream: str, wanted: CountFilter, after: str, limit: int
 ) -> Sequence[str]:
     """Return the rules with recent or triaged matches, by id, starting after `after`."""
-    of_both = [
-        select(table.processor_id).where(
-            *_counted(table, stream, wanted), table.processor_id > after
-        )
-        for table in (Match, MatchTriage)
-    ]
-    found = union(*of_both).subquery()
-    query = select(found.c.processor_id).order_by(found.c.processor_id)
-    return session.scalars(query.limit(limit)).all()
+    of_both = (
+        _rules_after(session, table, stream, wanted, after) for table in (Match, MatchTriage)
+    )
+    return [rule for rule, _ in islice(groupby(merge(*of_both)), limit)]
+
+
+def _rules_after(
+    session: Session, table: type[Match | MatchTriage], stream: str, wanted: CountFilter, after: str
+) -> Iterator[str]:
+    """Yield the rules of a table by id; an index leaps from one to the next, whatever they have."""
+    leap = select(table.processor_id).where(*_counted(table, stream, wanted))
+    leap = leap.order_by(table.processor_id).limit(1)
+    while found := session.scalar(leap.where(table.processor_id > after)):
+        yield found
+        after = found
 
 
 def count_statuses(
@@ -74,8 +80,9 @@ def count_statuses(
 ) -> dict[str, dict[str, int]]:
     """Return by rule how many of its matches have which status; of open ones the recent ones."""
     counted: dict[str, dict[str, int]] = defaultdict(dict)
+    is_there = case((is_kept(), 1), else_=0)
     decided = (
-        select(MatchTriage.processor_id, MatchTriage.status, func.count())
+        select(MatchTriage.processor_id, MatchTriage.status, func.count(), func.sum(is_there))
         .where(
             *_counted(MatchTriage, stream, wanted),
             MatchTriage.processor_id.in_(processor_ids),
@@ -83,15 +90,18 @@ def count_statuses(
         )
         .group_by(MatchTriage.processor_id, MatchTriage.status)
     )
-    for processor_id, status, count in session.execute(decided):
+    looked_at: dict[str, int] = defaultdict(int)
+    for processor_id, status, count, kept in session.execute(decided):
         counted[processor_id][status] = count
-    still_open = (
+        looked_at[processor_id] += kept
+    # Most open ones have no triage: to look for one of each takes seconds for a million.
+    recent = (
         select(Match.processor_id, func.count())
-        .where(*_counted(Match, stream, wanted), Match.processor_id.in_(processor_ids), _is_open())
+        .where(*_counted(Match, stream, wanted), Match.processor_id.in_(processor_ids))
         .group_by(Match.processor_id)
     )
-    for processor_id, count in session.execute(still_open):
-        counted[processor_id][OPEN] = count
+    for processor_id, count in session.execute(recent):
+        counted[processor_id][OPEN] = count - looked_at[processor_id]
     return counted
 
 
@@ -202,14 +212,6 @@ def count_recent(session: Session) -> list[tuple[str, str, int]]:
         (stream, OPEN, count - looked_at[stream]) for stream, count in session.execute(totals)
     ]
     return still_open + found
-
-
-def _is_open() -> ColumnElement[bool]:
-    return ~exists().where(
-        MatchTriage.stream == Match.stream,
-        MatchTriage.match_id == Match.match_id,
-        MatchTriage.status != OPEN,
-    )
 
 
 def _counted(

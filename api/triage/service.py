@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from api.audit.log import record
 from api.matches import repository as matches
-from api.matches.schemas import OPEN, MatchFilter
+from api.matches.schemas import OPEN, MatchFilter, MatchSort
 from api.matches.service import bell_name, forget_old_triage, locked_log
 from api.matches.tables import Match, MatchLog, MatchNote, MatchTriage
 from api.settings import Settings
@@ -120,17 +120,18 @@ def change_found(  # noqa: PLR0913, PLR0917 - a page of those that meet a filter
     """Change the triage of matches that meet a filter, newest first, below a number.
 
     Returns:
-        How many were changed, how many were not, and the number of the last one if there are more.
+        How many were changed, how many were not, and below which number there may be more.
 
     Raises:
         Refusal: there is no such stream (404), or a match has too many notes (409).
     """
     log = locked_log(writing, stream)
-    found = matches.matches_below(writing.session, stream, wanted, below, limit + 1)
-    triages = [match.triage or _untouched(match) for match in found[:limit]]
+    found, more = matches.matches_found(
+        writing.session, stream, wanted, MatchSort.ARRIVAL_DESCENDING, (below,), limit
+    )
+    triages = [match.triage or _untouched(match) for match in found]
     changed = _change(writing, log, triages, change, settings)
-    last = found[limit - 1].number if len(found) > limit else None
-    return changed, len(triages) - changed, last
+    return changed, len(triages) - changed, None if more is None else more[0]
 
 
 def _triage_of(session: Session, stream: str, match_ids: Sequence[str]) -> dict[str, MatchTriage]:

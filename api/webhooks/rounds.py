@@ -25,7 +25,7 @@ from api.store.unavailable import StoreUnavailable
 from api.webhooks import repository
 from api.webhooks.events import Concern, concerns
 from api.webhooks.sending import SEND_SECONDS, Answer, send
-from api.webhooks.service import new_message
+from api.webhooks.service import MAXIMUM_WEBHOOKS, new_message
 from api.webhooks.signing import signed_headers
 from api.webhooks.tables import DELIVERED, FAILED, Webhook, WebhookDelivery, WebhookTold
 
@@ -35,9 +35,9 @@ MAXIMUM_PENDING: Final = 1_000
 """For each webhook; what comes beyond is not sent, and is said again once there is room."""
 CLAIM_MS: Final = round(SEND_SECONDS * 1_000) + 45_000
 
-_AT_ONCE: Final = 8
 _OF_EACH: Final = 2
-"""So many of them to one webhook, so that one that does not answer leaves the others theirs."""
+_AT_ONCE: Final = MAXIMUM_WEBHOOKS * _OF_EACH
+"""There is room for each webhook, however many others do not answer."""
 
 _log = structlog.get_logger("percept.webhooks")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, TextIO, cast
 
 from cep.expression.lists import DATA_TYPES, ListContent, ValueList
+from cep.file_trouble import file_trouble
 from cep.list_content import (
     LIST_TYPES,
     MOST_BYTES,
@@ -106,7 +107,7 @@ def read_list_file(path: Path, data_type: ListType) -> bytes:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return list_content(_distinct(path, data_type, file))
     except OSError as error:
-        raise UnreadableList(path, f"cannot be read: {error.strerror}") from None
+        raise UnreadableList(path, f"cannot be read: {file_trouble(error)}") from None
     except UnreadableList:
         raise
     except UnicodeDecodeError as error:

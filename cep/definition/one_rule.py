@@ -23,6 +23,7 @@ from cep.definition.rule_files import FileDocument, FileProblem, documents_in, r
 from cep.events.order import EventTime
 from cep.expression import ExpressionError, Schema
 from cep.expression.errors import near_name
+from cep.file_trouble import file_trouble
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern, PatternError, Problem
 from cep.pattern.document.files import SUFFIXES
@@ -128,7 +129,7 @@ def read_text(source: str) -> str:
     try:
         return sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RuleRefused(f"cannot read the rule {source}: {error}") from None
+        raise RuleRefused(f"cannot read the rule {source}: {file_trouble(error)}") from None
 
 
 def rule_of_text(

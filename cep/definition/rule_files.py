@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from cep.file_trouble import file_trouble
 from cep.pattern import PatternError, Problem
 from cep.pattern.document.files import SUFFIXES
 from cep.pattern.document.text import (
@@ -186,4 +187,4 @@ def _documents(file: Path) -> tuple[list[FileDocument], list[FileProblem]]:
             for each in error.problems
         ]
     except (OSError, UnicodeDecodeError) as error:
-        return [], [FileProblem(file, f"cannot be read: {error}.")]
+        return [], [FileProblem(file, f"cannot be read: {file_trouble(error)}.")]

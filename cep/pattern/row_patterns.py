@@ -18,8 +18,8 @@ from cep.expression.errors import problem_at
 from cep.expression.parameters import Parameter, constants_of
 from cep.expression.sql import quoted_name
 from cep.expression.tree import Span
-from cep.pattern.backslashes import backslash_warnings
 from cep.pattern.conditions import expression_problem
+from cep.pattern.odd_parts import odd_part_warnings
 from cep.pattern.problems import PatternError, Problem
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.bound import BoundClause
@@ -90,7 +90,7 @@ def row_pattern_warnings(query: Query) -> tuple[Problem, ...]:
     conditions = [condition.node for condition in bound.conditions if condition is not None]
     return (
         *(expression_problem(mistake, KEY) for mistake in found),
-        *(each for node in conditions for each in backslash_warnings(node, KEY)),
+        *(each for node in conditions for each in odd_part_warnings(node, KEY)),
     )
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from cep.events.table import EventTable, UnreadableEvents, read_events
 from cep.expression import Kind, Schema
+from cep.file_trouble import file_trouble
 from cep.keyed.event_check import SECONDS
 from contract.problem_text import first_line
 from contract.snapshot import StreamDefinition
@@ -138,7 +139,7 @@ def _table(path: EventFile, schema: Schema | None) -> EventTable:
     try:
         return read_events(path.read_bytes(), path.name, schema)
     except OSError as error:
-        raise UnreadableEvents(f"cannot read {path}: {error.strerror}") from error
+        raise UnreadableEvents(f"cannot read {path}: {file_trouble(error)}") from error
     except UnreadableEvents as error:
         raise UnreadableEvents(f"{path}: {error}") from error
 

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from cep.events.table import UnreadableEvents, event_rows
 from cep.expression import Schema
 from cep.expression.types import STRING
+from cep.file_trouble import file_trouble
 from cep.instants import instant_ms
 from processor_runtime.backtest.findings import FoundMatch, text_of_key
 
@@ -100,7 +101,7 @@ def read_labels(path: Path) -> Labels:
     try:
         rows = list(event_rows(path.read_bytes(), "labels.csv", _COLUMNS).rows)
     except (OSError, UnreadableEvents) as error:
-        raise UnreadableLabels(f"{path}: cannot be read: {error}") from error
+        raise UnreadableLabels(f"{path}: cannot be read: {file_trouble(error)}") from error
     names = set(rows[0]) if rows else set()
     if rows and ("label" not in names or not names & {"match_id", "key"}):
         raise UnreadableLabels(

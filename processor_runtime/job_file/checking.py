@@ -73,9 +73,7 @@ def problems_of(job: JobFile, environment: Mapping[str, str]) -> Iterator[Proble
     if job.service is not None:
         try:
             token_reader(job.service, environment)()
-        except OSError as error:
-            yield Problem("service.token_file", f"cannot be read: {error}.", "")
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             yield _named_problem(error, "service.")
     yield from kafka_problems(job)
     if _is_file(job.checkpoint):
@@ -215,7 +213,7 @@ def _discoverer_problem(line: str) -> Problem:
     return Problem(path, told if told.endswith((".", "?")) else f"{told}.", "")
 
 
-def _named_problem(error: ValueError, around: str = "") -> Problem:
+def _named_problem(error: Exception, around: str = "") -> Problem:
     """Return an error whose text begins with a key as a problem of that key."""
     key, _, told = str(error).partition(": ")
     return Problem(f"{around}{key}", f"{told}.", "")

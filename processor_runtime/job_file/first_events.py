@@ -14,6 +14,7 @@ from cep.events.files import event_files
 from cep.events.table import EventRows, UnreadableEvents, event_rows
 from cep.events.values import UnfitValue, typed_event
 from cep.expression import Schema
+from cep.file_trouble import file_trouble
 from cep.pattern import Problem
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.job import JobFile
@@ -66,7 +67,7 @@ def first_events(job: JobFile, stream: StreamDefinition) -> FirstEvents | None:
         found = islice(rows.rows, _MOST_EVENTS)
         reasons.extend(_reason(event, rows, time_column) for event in found)
     except (OSError, UnreadableEvents) as error:
-        reasons.append(f"{error}")
+        reasons.append(file_trouble(error))
     unread = list(filter(None, reasons))
     return FirstEvents(first, len(reasons), len(unread), unread[0]) if unread else None
 

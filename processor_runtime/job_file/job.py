@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from cep.definition.document import ProcessorLimits
+from cep.file_trouble import file_trouble
 from cep.nfa.limits import Limits
 from cep.signing.keys import SigningKeys
 from contract.report_values import JobName
@@ -179,7 +180,8 @@ class JobFile(JobFilePart):
             try:
                 text = self.signing_keys_file.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
-                raise ValueError(f"signing_keys_file: cannot be read: {error}") from None
+                why = f"{self.signing_keys_file} cannot be read: {file_trouble(error)}"
+                raise ValueError(f"signing_keys_file: {why}") from None
             return _keys("signing_keys_file", text)
         if self.signing_keys_env is not None:
             text = environment.get(self.signing_keys_env, "")

@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from cep.file_trouble import file_trouble
 from cep.pattern import PatternError, Problem
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
 from processor_runtime.job_file.consistency import inconsistencies
@@ -43,7 +44,7 @@ def read_job_text(path: Path) -> SourceDocument:
             data = file.read(_LARGEST_BYTES + 1)
         text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise _refused(path, f"cannot be read: {error}.") from None
+        raise _refused(path, f"cannot be read: {file_trouble(error)}.") from None
     if len(data) > _LARGEST_BYTES:
         raise _refused(path, f"larger than {_LARGEST_BYTES} bytes.", "Is it a job file?")
     try:

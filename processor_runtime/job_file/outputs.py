@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, HttpUrl, WithJsonSchema, model_validator
 
+from cep.file_trouble import file_trouble
 from cep.pattern.problems import did_you_mean
 from contract.plain_http import PLAIN_HTTP, is_plain_http_elsewhere
 from processor_runtime.job_file.field_types import (
@@ -165,7 +166,9 @@ class KafkaOutput(_Output):
                 return base64.b64encode(content).decode()
             return content.decode()
         except (OSError, UnicodeDecodeError) as error:
-            raise KafkaOptionError(f"schema_file: cannot be read: {error}") from None
+            raise KafkaOptionError(
+                f"schema_file: {self.schema_file} cannot be read: {file_trouble(error)}"
+            ) from None
 
     @model_validator(mode="after")
     def _knows_its_schema(self) -> Self:

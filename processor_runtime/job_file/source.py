@@ -9,6 +9,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from cep.file_trouble import file_trouble
 from cep.pattern.problems import did_you_mean
 from processor_runtime.job_file.field_types import (
     JobFilePart,
@@ -96,7 +97,9 @@ class Source(JobFilePart):
         try:
             return self.schema_file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise KafkaOptionError(f"schema_file: cannot be read: {error}") from None
+            raise KafkaOptionError(
+                f"schema_file: {self.schema_file} cannot be read: {file_trouble(error)}"
+            ) from None
 
     @property
     def uses_own_kafka(self) -> bool:

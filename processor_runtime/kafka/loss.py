@@ -62,6 +62,6 @@ def without_lost(
         )
         if fails:
             raise KafkaFailed(f"{told}. {_REMEDY}")
-        _log.warning("%s", told)
+        _log.warning("%s. The job goes on from offset %d", told, first)
         begin[place] = first
     return begin

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from cep.file_trouble import file_trouble
+
 _FILES: Final = (
     "ssl.ca.location",
     "ssl.certificate.location",
@@ -48,7 +50,7 @@ def _missing(option: str, path: Path) -> Iterator[str]:
     except FileNotFoundError:
         yield f"{option}: there is no file {path} on this machine"
     except OSError as error:
-        yield f"{option}: {path} cannot be read: {error.strerror}"
+        yield f"{option}: {path} cannot be read: {file_trouble(error)}"
 
 
 def _authority(settings: Mapping[str, str]) -> Iterator[str]:

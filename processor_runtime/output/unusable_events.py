@@ -5,7 +5,7 @@ frame of events ──unusable──► which rows, and why ──unusable_rows�
 No row is ever lost: what could be read of it, and why it cannot be used, is in the row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import polars as pl
@@ -19,6 +19,8 @@ from processor_runtime.rows.value_range import out_of_range, readable_rows
 MALFORMED: Final = "_malformed"
 """Column that is null but for rows that could not be read: a JSON object with `reason`, `raw` and
 where the row stood."""
+PLACE: Final = "_place_in_kafka"
+"""Column with where a row stood in Kafka, as a struct; only of sources that know it."""
 FUTURE: Final = "_too_far_ahead_ms"
 """Column with the event time of a row that is too far in the future, null otherwise."""
 EARLIEST_MS: Final = -62_135_596_800_000
@@ -50,7 +52,7 @@ def unusable_rows(events: pl.DataFrame, event_time_column: str) -> Iterator[Outp
     """Yield the rows of output of events that cannot be used.
 
     Args:
-        events: columns as in `unusable`, and `FUTURE` where there is `MALFORMED`.
+        events: columns as in `unusable`, and `FUTURE` where there is `MALFORMED`; perhaps `PLACE`.
         event_time_column: the column of the stream that has the event time.
     """
     outside = out_of_range(events)
@@ -69,10 +71,17 @@ def why_unusable(events: pl.DataFrame, event_time_column: str) -> str:
 
 
 def late_rows(events: pl.DataFrame) -> Iterator[OutputRow]:
-    """Yield the rows of events that came after the watermark had passed them."""
+    """Yield the rows of events that came after the watermark had passed them.
+
+    Args:
+        events: columns `TIME`, those of the stream, and perhaps `PLACE`.
+    """
     for event in events.to_dicts():
-        time_ms = event.pop(TIME)
-        yield OutputRow("late", start_ms=time_ms, end_ms=time_ms, events=json_text(event))
+        time_ms, place = event.pop(TIME), event.pop(PLACE, None)
+        error = error_json("late", **place) if place else None
+        yield OutputRow(
+            "late", start_ms=time_ms, end_ms=time_ms, events=json_text(event), error=error
+        )
 
 
 def _row(event: dict[str, Any], outside: list[str], time_column: str) -> OutputRow:
@@ -99,5 +108,7 @@ def _malformed_row(told: str) -> OutputRow:
     return OutputRow("error", events=told, error=error_json("malformed", message=message))
 
 
-def _error_row(event: Mapping[str, Any], reason: str, message: str) -> OutputRow:
-    return OutputRow("error", events=json_text(event), error=error_json(reason, message=message))
+def _error_row(event: dict[str, Any], reason: str, message: str) -> OutputRow:
+    place = event.pop(PLACE, None) or {}
+    error = error_json(reason, message=message, **place)
+    return OutputRow("error", events=json_text(event), error=error)

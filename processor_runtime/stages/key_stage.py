@@ -20,6 +20,7 @@ from processor_runtime.output.row_chunks import RowChunks
 from processor_runtime.output.unusable_events import (
     FUTURE,
     MALFORMED,
+    PLACE,
     late_rows,
     unusable,
     unusable_rows,
@@ -75,7 +76,7 @@ class KeyStage:
 
         Args:
             events: columns `TIME` (integer milliseconds, null if the event has none), `MALFORMED`,
-                `FUTURE`, and those of the stream.
+                `FUTURE`, perhaps `PLACE`, and those of the stream.
             position: where in the batch they are, rising along the partition.
         """
         if TICK in events.columns:
@@ -83,7 +84,7 @@ class KeyStage:
             events = events.filter(pl.col(TICK) == 0).drop(TICK)
             self.has_tick |= len(events) < given
         self.counts.events += len(events)
-        usable = self._on_time(self._usable(events))
+        usable = self._on_time(self._usable(events)).drop(PLACE, strict=False)
         if not len(usable):
             return
         newest = usable.get_column(TIME).max()

@@ -23,7 +23,7 @@ from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.api.serving import Served, served
-from tests.api.triage import found, post
+from tests.api.triage import bulk, found, post
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 from tests.properties import slow_property
 
@@ -197,6 +197,56 @@ def test_matches_are_exported_as_csv_and_as_lines_of_json(
     written = [json.loads(line) for line in answer.text.splitlines()]
     assert [match["output"]["failures"] for match in written] == [9, 4, 3, 2, 1, 0]
     assert with_stream.client.get("/v1/streams/none/matches/export").status_code == 404
+
+
+@pytest.mark.parametrize("sort", ["-number", "-end", "end"])
+def test_a_search_through_many_matches_goes_on_from_page_to_page(
+    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch, sort: str
+) -> None:
+    monkeypatch.setattr(repository, "SEARCHED_AT_ONCE", 3)
+    monkeypatch.setattr(repository, "SEARCH_SECONDS", 0)
+    post(with_stream, *[found(n, key=[n], end_ms=START_MS + n * 7 % 11) for n in range(11)])
+    wanted = {"text": '"failures":1', "sort": sort}
+    pages = [
+        [match["output"]["failures"] for match in page["items"]]
+        for page in with_stream.pages(PATH, limit=2, **wanted)
+    ]
+    order = {"-number": [10, 1], "-end": [1, 10], "end": [10, 1]}[sort]
+    assert [number for page in pages for number in page] == order
+    assert len(pages) == 4
+    answer = with_stream.client.get(f"{PATH}/export", params={"text": wanted["text"]})
+    assert len(answer.text.splitlines()) == 3
+    assert len(list(with_stream.pages(PATH, key="3", sort=sort))) == 1  # an index finds it
+
+
+def test_changing_all_that_a_long_search_finds_goes_on_where_it_ended(
+    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository, "SEARCHED_AT_ONCE", 3)
+    monkeypatch.setattr(repository, "SEARCH_SECONDS", 0)
+    post(with_stream, *[found(n) for n in range(11)])
+    cursor, changed = "", []
+    while cursor is not None:
+        change = {"status": "resolved"}
+        answer = bulk(with_stream, change, text='"failures":1', cursor=cursor).json()
+        changed.append(answer["changed"])
+        cursor = answer["next_cursor"]
+    assert changed == [1, 0, 0, 1]
+
+
+def test_a_summary_of_very_many_matches_counts_the_newest(
+    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository, "SEARCHED_AT_ONCE", 3)
+    post(with_stream, *[found(n, key=[n % 2]) for n in range(11)])
+    whole = with_stream.get(f"{PATH}/summary")
+    monkeypatch.setattr(repository, "COUNT_SECONDS", 0)
+    newest = with_stream.get(f"{PATH}/summary")
+    assert (whole["total"], whole["is_partial"]) == (11, False)
+    assert (newest["total"], newest["is_partial"], sum(newest["counts"])) == (3, True, 3)
+    assert newest["keys"] == [{"value": "0", "count": 2}, {"value": "1", "count": 1}]
+    assert newest["processors"] == [{"value": "failed-logins", "count": 3}]
+    assert newest["first"] == whole["last"][:-4] + "008Z"
 
 
 def test_of_too_many_matches_the_oldest_are_let_go(service: ServiceUnderTest) -> None:

@@ -1,14 +1,17 @@
 """Webhooks: told once of what needs attention, signed, tried again, never to private addresses."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -26,6 +29,7 @@ from tests.api.documents import ANY_STATE, processor_document
 from tests.api.jobs import ReportingJob, running
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.docs.fences import fences
+from tests.patience import PATIENCE_SECONDS
 
 WEBHOOKS = "/v1/webhooks"
 EVENTS = ["rule.quarantined", "rule.throttled", "job.stale", "discovery.failing", "approval.asked"]
@@ -290,6 +294,78 @@ class TestDelivery:
         tried = [each["attempts"] for each in deliveries(hooked, never)]
         assert sorted(tried) == [0] * 18 + [1] * 2
 
+    def test_many_that_hang_in_every_way_delay_no_other(
+        self, hooked: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """None of the first ends before all others have come: who waited for one would hang."""
+        all_came, came, lock = threading.Event(), Counter[str](), threading.Lock()
+        monkeypatch.setattr(service, "MAXIMUM_WEBHOOKS", 100)
+        patient = partial(send, seconds=PATIENCE_SECONDS)
+        monkeypatch.setattr(rounds_module, "send", patient)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                kind = self.path[1:].partition("/")[0]
+                self.rfile.read(int(self.headers["Content-Length"]))
+                with lock:
+                    came[self.path] += 1
+                    if sum(path.startswith("/healthy") for path in came) == 50:
+                        all_came.set()
+                if kind != "healthy":
+                    all_came.wait(PATIENCE_SECONDS)
+                if kind == "silent":
+                    return
+                if kind == "dripping":
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+                self.send_response(302 if kind == "elsewhere" else 200)
+                self.send_header("Location", f"{base}/inside")
+                self.end_headers()
+                if kind == "endless":
+                    with contextlib.suppress(OSError):
+                        while True:
+                            self.wfile.write(b"x" * 65_536)
+
+            def log_message(self, *_args: Any) -> None:
+                """Say nothing."""
+
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 200
+            daemon_threads = True
+
+        server = Server(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        kinds = ("silent", "dripping", "endless", "elsewhere")
+        hanging = [
+            asked(hooked, f"{base}/{kind}/{n}", name=f"{kind} {n}")
+            for n in range(3)
+            for kind in kinds
+        ]
+        for webhook in hanging:
+            hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        hooked.clock.time_ms += 1
+        healthy = [asked(hooked, f"{base}/healthy/{n}", name=f"healthy {n}") for n in range(50)]
+        rounds_of(hooked).once()
+        server.shutdown()
+        server.server_close()
+        assert all_came.is_set()
+        assert {path: n for path, n in came.items() if path.startswith("/healthy")} == {
+            f"/healthy/{n}": 1 for n in range(50)
+        }
+        assert not [path for path in came if "inside" in path]
+        states = {
+            name: {each["state"] for each in deliveries(hooked, webhook)}
+            for webhook in (*hanging, *healthy)
+            for name in [webhook["name"].split()[0]]
+        }
+        assert states == {
+            "silent": {"pending"},
+            "dripping": {"delivered"},
+            "endless": {"delivered"},
+            "elsewhere": {"pending"},
+            "healthy": {"delivered"},
+        }
+
     def test_one_whose_sender_has_died_is_sent_again_later(
         self, hooked: ServiceUnderTest, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -434,6 +510,25 @@ class TestWhereTo:
         assert send(url, {}, b"{}", allows_private=True) == Answer(200)
         assert asked.count("receiver.example") == 1
         assert receiver.came[0][0]["host"] == f"receiver.example:{receiver.port}"
+
+    def test_a_name_that_is_this_machine_a_moment_later_does_not_reach_it(
+        self, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answers, reached = iter(["8.8.8.8", "127.0.0.1"]), []
+
+        def connects(address: tuple[str, int], **_more: object) -> None:
+            reached.append(address[0])
+            raise ConnectionRefusedError(0, "refused")
+
+        monkeypatch.setattr(
+            socket, "getaddrinfo", lambda *_a, **_m: [(0, 0, 0, "", (next(answers), 443))]
+        )
+        monkeypatch.setattr(socket, "create_connection", connects)
+        url = f"https://rebound.example:{receiver.port}/hook?team=fraud"
+        told = [send(url, {}, b"{}", allows_private=False).error for _ in range(2)]
+        assert told[0] == "no connection: refused"
+        assert "not public" in told[1]
+        assert (reached, receiver.came) == (["8.8.8.8"], [])
 
     def test_redirects_are_not_followed(self, receiver: Receiver) -> None:
         receiver.status, receiver.headers = 302, {"Location": receiver.url}

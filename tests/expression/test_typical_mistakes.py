@@ -107,6 +107,15 @@ CONDITIONS = {
     "user = 'a": "a quote is never closed",
     "": "the expression is empty",
 }
+ACCEPTED = {
+    "user LIKE '*a*'": "The wildcards of LIKE are % for any text and _",
+    "x = 1 OR user LIKE 'a.*'": "The wildcards of LIKE are % for any text and _",
+    "user RLIKE '%a%'": "RLIKE finds its pattern anywhere",
+    "user = NULL": "Write IS NULL or IS NOT NULL",
+    "x = 1 OR user <> NULL": "Write IS NULL or IS NOT NULL",
+    "NOT NULL = user": "Write IS NULL or IS NOT NULL",
+}
+"""Conditions that are SQL, and warned of."""
 DOCUMENTS = {
     "steps: [{name: a, times: 5+}]": "{from: 5, to: null} for 5 or more",
     "steps: [{name: a, times: at least 5}]": "{from: 5, to: null} for 5 or more",
@@ -160,6 +169,22 @@ def test_each_mistake_in_a_condition_is_told_with_its_remedy() -> None:
         if remedy.lower() not in str(refusal.value).lower():
             wrong[text] = str(refusal.value)
     assert wrong == {}
+
+
+def test_each_condition_that_is_rarely_meant_is_warned_of_with_its_remedy() -> None:
+    wrong = {}
+    for text, remedy in ACCEPTED.items():
+        clause = f"MATCH_RECOGNIZE (ORDER BY at MEASURES A.x AS x PATTERN (A) DEFINE A AS {text})"
+        for pattern in (Pattern.begin("a").where(text), Pattern.from_sql(clause)):
+            told = [str(warning) for warning in pattern.validate(SCHEMA).warnings()]
+            if not any(remedy in each for each in told):
+                wrong[text] = told
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("text", ["LIKE '%a*'", "LIKE '5*_'", "RLIKE '5%'", "IS NULL"])
+def test_what_is_meant_is_not_warned_of(text: str) -> None:
+    assert not Pattern.begin("a").where(f"user {text}").warnings()
 
 
 def test_each_mistake_in_a_document_is_told_with_its_remedy() -> None:

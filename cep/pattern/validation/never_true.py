@@ -10,7 +10,7 @@ from itertools import combinations
 from cep.expression import Expression, Node, conjuncts, resolve, to_sql
 from cep.expression.disjoint import are_disjoint, is_never_true
 from cep.expression.evaluation.fold import folded
-from cep.expression.tree import Comparison, Literal
+from cep.expression.tree import Literal
 from cep.pattern.problems import Problem
 from cep.pattern.tree import PatternTree, Step
 from cep.pattern.validation.places import places
@@ -40,8 +40,6 @@ def _never_true(node: Node) -> str:
         match part:
             case Literal(value=value) if value is not True:
                 return f"a part of it is always {'NULL' if value is None else 'FALSE'}"
-            case Comparison(left=Literal(value=None)) | Comparison(right=Literal(value=None)):
-                return "a comparison with NULL is never true, IS NULL is meant"
             case _:
                 continue
     for one, other in combinations(parts, 2):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cep.expression import Expression, resolve
-from cep.pattern.backslashes import backslash_warnings
+from cep.pattern.odd_parts import odd_part_warnings
 from cep.pattern.problems import Problem
 from cep.pattern.tree import Contiguity, Group, PatternTree, SkipKind, Step, WithinType
 from cep.pattern.validation.never_true import never_true_warnings
@@ -31,7 +31,7 @@ def _text_warnings(tree: PatternTree, all_places: tuple[Place, ...]) -> Iterator
         where = element.where if isinstance(element, Step) else None
         for key, condition in (("where", where), ("until", element.until)):
             if isinstance(condition, Expression):
-                yield from backslash_warnings(resolve(condition, names), f"{place.path}.{key}")
+                yield from odd_part_warnings(resolve(condition, names), f"{place.path}.{key}")
 
 
 def _element_warnings(place: Place) -> Iterator[Problem]:

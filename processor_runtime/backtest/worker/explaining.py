@@ -12,6 +12,7 @@ from cep.definition.given_lists import GivenList
 from cep.events.order import EventTime
 from cep.events.table import EventRows, UnreadableEvents, event_rows
 from cep.expression import Schema
+from cep.file_trouble import file_trouble
 from cep.signing.code import CodePlace
 from cep.signing.keys import SigningKeys
 from cep.trials.explanation import explained
@@ -91,7 +92,7 @@ def _events(path: Path, schema: Schema | None) -> EventRows:
     try:
         events = event_rows(path.read_bytes(), path.name, schema)
     except OSError as error:
-        raise UnreadableEvents(f"cannot read {path}: {error.strerror}") from None
+        raise UnreadableEvents(f"cannot read {path}: {file_trouble(error)}") from None
     except UnreadableEvents as error:
         raise UnreadableEvents(f"{path}: {error}") from None
     return replace(events, rows=_of_file(path, events.rows))

@@ -21,7 +21,7 @@ from processor_runtime.spark.sources.errors import SourceError, condition, first
 from processor_runtime.spark.sources.file_fit import reader_type
 from processor_runtime.spark.sources.file_schemas import SELF_DESCRIBING
 from processor_runtime.spark.sources.malformed import never_malformed
-from processor_runtime.spark.sources.own_kafka import own_kafka_rows
+from processor_runtime.spark.sources.own_kafka import loss_check, own_kafka_rows
 from processor_runtime.spark.sources.parsing import (
     VALUE,
     events_in_files,
@@ -66,7 +66,8 @@ def read_source(
     """Return the events of a source as a streaming frame, and what checks files that arrive.
 
     The columns of the frame are those of the stream, in the order and with the types of the DDL,
-    and `_malformed STRING`: NULL, or the content of a row that could not be read (`malformed`).
+    of Kafka where the record is (`PLACE`), and `_malformed STRING`: NULL, or the content of a row
+    that could not be read (`malformed`).
 
     Args:
         spark: the session.
@@ -83,7 +84,10 @@ def read_source(
     try:
         if source.uses_own_kafka:
             records = own_kafka_rows(spark, source, schema, files)
-            return SourceEvents(events_of(records, source, stream))
+            events = events_of(records, source, stream)
+            if files is None or source.options.get("failOnDataLoss", "").lower() != "false":
+                return SourceEvents(events)
+            return SourceEvents(events, loss_check(source, files))
         form = plain_form(source, schema, time_of_files) if time_of_files else None
         if form is not None and files is not None:
             # What a file lacks, or has of another type, is reported when Spark reads it.

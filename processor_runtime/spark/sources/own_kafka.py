@@ -3,16 +3,17 @@
 source of a job file, checkpoint ──► first positions, once for all starts ──► `kafka_source`
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from processor_runtime.driver.checked_files import Files
+from processor_runtime.driver.offset_log import source_position
 from processor_runtime.job_file.source import Source
-from processor_runtime.kafka.offsets import NO_POSITION, document_of
+from processor_runtime.kafka.offsets import NO_POSITION, document_of, positions_of
 from processor_runtime.kafka.settings import (
     MISSING_LIBRARY,
     KafkaOptionError,
@@ -20,6 +21,7 @@ from processor_runtime.kafka.settings import (
     is_installed,
     secret_values,
 )
+from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.spark.failure_text import without
 from processor_runtime.spark.sources.errors import SourceError
 
@@ -57,6 +59,28 @@ def own_kafka_rows(
         raise SourceError(f"source.options: {_clean(error, source)}") from None
     except KafkaFailed as error:
         raise SourceError(f"source: {_clean(error, source)}") from None
+
+
+def loss_check(source: Source, files: Files) -> Callable[[int], list[OutputRow]]:
+    """Return what is called with each batch, and warns of records that went before it read them.
+
+    The planner, in a process of its own, goes on where there are some; its log is that of Spark.
+    """
+
+    def check(batch_id: int) -> list[OutputRow]:
+        from processor_runtime.kafka.cluster import Subscription  # noqa: PLC0415 - of the extra
+        from processor_runtime.kafka.loss import still_there, without_lost  # noqa: PLC0415
+        from processor_runtime.spark.kafka_source import cluster_of  # noqa: PLC0415
+
+        position = source_position(files, batch_id - 1)
+        if position is not None:
+            cluster = cluster_of(source.reader_options)
+            places = cluster.partitions(Subscription.of(source.reader_options))
+            begin = still_there(positions_of(from_json(position)), places, fails=False)
+            without_lost(begin, cluster.earliest(places), cluster.latest(places), fails=False)
+        return []
+
+    return check
 
 
 def _rows(

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from processor_runtime.job_file.source import Source
+from processor_runtime.output.unusable_events import PLACE
 from processor_runtime.spark.sources.columns import column, quoted, typed_columns
 from processor_runtime.spark.sources.errors import SourceError
 from processor_runtime.spark.sources.malformed import malformed_column, misfit_reason
@@ -28,7 +29,7 @@ from processor_runtime.spark.sources.text_values import (
 RAW: Final = "_raw"
 _PARSED: Final = "_parsed"
 _OWN: Final = "_own"
-_PLACE: Final = "_place"
+_FILE: Final = "_file"
 VALUE: Final = "value"
 _DECODED: Final = "decoded"
 _UNREADABLE: Final = "unreadable"
@@ -38,6 +39,8 @@ _TEXT_MAP: Final = "MAP<STRING, STRING>"
 
 def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> DataFrame:
     """Return events that are in the column `value`, with other columns of the source.
+
+    With `PLACE`, if the source tells where its records are.
 
     Raises:
         SourceError: there is no such column, or a column of the source does not fit.
@@ -68,7 +71,7 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
     if own_columns:
         columns.append(F.struct(*own_columns).alias(_OWN))
     if place:
-        columns.append(F.struct(*map(column, place)).alias(_PLACE))
+        columns.append(F.struct(*map(column, place)).alias(PLACE))
     rows = frame.select(*columns)
     parsed = column(_PARSED)
     read_from = column(_DECODED) if is_decoded else column(RAW).cast("string")
@@ -82,7 +85,7 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
         | is_misfit(parsed, inside, source.value_options),
         reason=F.when(column(RAW).isNull(), F.lit("the value is NULL")).otherwise(reason),
         raw=column(RAW),
-        place={name: column(_PLACE).getField(name) for name in place},
+        place={name: column(PLACE).getField(name) for name in place},
     )
     return rows.select(
         *(
@@ -93,6 +96,7 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
             ).alias(each.name)
             for each in schema
         ),
+        *([column(PLACE)] if place else ()),
         malformed,
     )
 
@@ -123,7 +127,7 @@ def events_in_files(frame: DataFrame, source: Source, schema: T.StructType) -> D
     as_read = F.struct(*(read(name).alias(name) for name in at_source.names))
     # A name in a lambda would else mean the new column of that name, with its new type.
     rows = frame.select(
-        as_read.alias(_PARSED), column(RAW), F.col("_metadata.file_path").alias(_PLACE)
+        as_read.alias(_PARSED), column(RAW), F.col("_metadata.file_path").alias(_FILE)
     )
     parsed = column(_PARSED)
     values = text_values(parsed, at_source, options)
@@ -134,7 +138,7 @@ def events_in_files(frame: DataFrame, source: Source, schema: T.StructType) -> D
         if is_csv
         else _json_reason(raw, values),
         raw=raw,
-        place={"file": column(_PLACE)},
+        place={"file": column(_FILE)},
     )
     return rows.select(
         *(values[at_source].alias(name) for name, at_source in names.items()), malformed

@@ -48,6 +48,9 @@ RULE: Final[dict[str, Any]] = {
     "select": {"first": "a.n", "second": "b.n"},
 }
 
+TIMES: Final = [100_000, 1_000, None, 7_000_000_000_000, 10**16]
+"""Event times, of which only the first is on time."""
+
 
 @pytest.fixture
 def kafka() -> Iterator[Brokers]:
@@ -143,6 +146,27 @@ def test_a_job_that_is_killed_reads_every_record_once_and_writes_every_match(
     assert len({dict(each.headers())["row_id"] for each in records}) == len(wanted)
     said = [path.read_text(errors="replace") for path in folder.glob("*.log")]
     assert not [text for text in said if PASSWORD in text]
+
+
+def test_every_record_that_no_rule_sees_is_told_with_its_place(
+    kafka: Brokers, tmp_path: Path
+) -> None:
+    events = [{"who": "w", "n": n, "ts": ts} for n, ts in enumerate(TIMES)]
+    kafka.give("steps", 1, *(json.dumps(event).encode() for event in events), b"{broken")
+    wanted = document(kafka, trigger={"available_now": True})
+    wanted["source"]["options"]["maxOffsetsPerTrigger"] = 1
+    environment = {"KAFKA_PASSWORD": PASSWORD}
+    with JobProcess(prepared(tmp_path), wanted, environment) as job:
+        assert job.wait() == 0, job.text
+    told = [row["error"] | row["events"] for row in written(tmp_path)]
+    keys = ("reason", "topic", "partition", "offset")
+    assert sorted(tuple(each.get(key) for key in keys) for each in told) == [
+        ("future", "steps", 1, 3),
+        ("late", "steps", 1, 1),
+        ("no-time", "steps", 1, 2),
+        ("not a JSON object", "steps", 1, 5),
+        ("out-of-range", "steps", 1, 4),
+    ]
 
 
 @pytest.mark.nightly

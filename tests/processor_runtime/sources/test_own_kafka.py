@@ -59,6 +59,7 @@ def run(
     batches: Batches = []
 
     def take(frame: DataFrame, number: int) -> None:
+        events.check(number)
         on_batch(frame, number)
         batches.append(frame.collect())
 
@@ -141,7 +142,7 @@ def test_topics_that_are_added_are_read_from_their_first_record(
 
 @pytest.mark.long
 def test_a_topic_that_was_created_anew_ends_the_job_or_is_read_from_its_beginning(
-    spark: SparkSession, kafka: Brokers, tmp_path: Path
+    spark: SparkSession, kafka: Brokers, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     kafka.create("anew", 1)
     give(kafka, "anew", 0, 1, 2, 3)
@@ -157,6 +158,8 @@ def test_a_topic_that_was_created_anew_ends_the_job_or_is_read_from_its_beginnin
         run(spark, wanted, tmp_path)
     going_on = source(kafka, subscribe="anew", failOnDataLoss="false")
     assert numbers(run(spark, going_on, tmp_path)[0]) == [4]
+    assert "has read up to offset 3, and it has 0 to 1" in caplog.text
+    assert "The job goes on from offset 0" in caplog.text
 
 
 @pytest.mark.long

@@ -22,7 +22,7 @@ export function MatchesSummary({ stream, wanted }) {
   return html`<section class="match-summary" aria-label="Summary of the matches">
     <div class="match-summary-time">
       <p class="row">
-        <strong class="number">${plural(data.total, "match", "matches")}</strong>
+        <strong class="number">${plural(data.total, "match", "matches")}</strong>${data.is_partial && " among the newest; older ones are not counted"}
         <${Menu} label="Download" icon="download">
           ${FILES.map(
             ([format, words]) => html`<a key=${format} href=${withQuery(`${source}/export`, { ...wanted, format })} download>${words}</a>`,

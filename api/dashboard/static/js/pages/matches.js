@@ -106,8 +106,11 @@ function Linked({ stream, id, column }) {
 
 function List({ stream, list, selection, column, isFiltered }) {
   const { matches, fresh, loading, nextCursor } = list;
+  const older =
+    nextCursor && html`<p class="older"><${Button} onClick=${list.older}>Show ${sortOf(route.value.query) === "end" ? "later" : "older"} matches<//></p>`;
   if (!matches.length) {
     if (loading) return html`<${Loading} what="matches" />`;
+    if (nextCursor) return html`<p class="body">No match so far. The newest have been searched, older ones have not.</p>${older}`;
     return list.problem ? null : html`<${Nothing} stream=${stream} isFiltered=${isFiltered} />`;
   }
   const listed = matches.map((match) => match.match_id);
@@ -139,7 +142,7 @@ function List({ stream, list, selection, column, isFiltered }) {
           />`,
       )}
     </ol>
-    ${nextCursor && html`<p class="older"><${Button} onClick=${list.older}>Show ${sortOf(route.value.query) === "end" ? "later" : "older"} matches<//></p>`}`;
+    ${older}`;
 }
 
 function Nothing({ stream, isFiltered }) {
