@@ -7,11 +7,12 @@ from fastapi import Depends
 from api.access.authentication import Viewer
 from api.audit.actions import QUARANTINE
 from api.audit.repository import ChangeFilter, changes_below, failed_events
-from api.audit.schemas import ChangeView, FailurePlace
 from api.audit.tables import Change
 from api.routing import slice_router
 from api.transactions import Read
-from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, place_in
+from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, place_in
+from contract.service.audit import ChangeView, FailurePlace
+from contract.service.pages import Page
 
 router = slice_router("/v1", "audit", for_confined=True)
 

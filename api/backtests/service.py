@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from api.audit.actions import Action
 from api.audit.log import record
 from api.backtests import repository
-from api.backtests.schemas import BacktestRequest, BacktestSummary, BacktestView, Workers
 from api.backtests.tables import CANCELLED, QUEUED, RUNNING, Backtest
 from api.processors.checks import CheckedDocument
 from api.processors.repository import open_publications, processor_of
@@ -21,8 +20,10 @@ from api.processors.views import existing_processor
 from api.settings import Settings
 from api.streams.service import existing_stream, locked_stream
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from contract.canonical import canonical_json
+from contract.service.backtests import BacktestRequest, BacktestSummary, BacktestView, Workers
+from contract.service.problems import Flaw
 
 WORKER_SEEN_MS: Final = 60_000
 """A worker that has not asked for so long counts as gone."""

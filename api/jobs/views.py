@@ -8,7 +8,11 @@ from sqlalchemy.orm import Session
 
 from api.jobs import repository
 from api.jobs.history import COUNTERS
-from api.jobs.schemas import (
+from api.jobs.tables import Counted, HeldVersion, Job
+from api.settings import Settings
+from api.streams.service import existing_stream
+from contract.reports import Counters, DiscoveryReport, RunningState
+from contract.service.jobs import (
     DiscoveryView,
     HeldVersionView,
     InstanceView,
@@ -17,10 +21,6 @@ from api.jobs.schemas import (
     JobSummary,
     JobView,
 )
-from api.jobs.tables import Counted, HeldVersion, Job
-from api.settings import Settings
-from api.streams.service import existing_stream
-from contract.reports import Counters, DiscoveryReport, RunningState
 
 
 def job_state(job: Job, now_ms: int, settings: Settings) -> JobState:

@@ -7,15 +7,15 @@ from sqlalchemy.orm import Session
 
 from api.list_store import repository
 from api.list_store.tables import ListVersion, StoredList
-from api.lists.schemas import (
+from api.lists.service import ListChanged
+from api.processors import repository as processors
+from contract.service.lists import (
     ListChangeView,
     ListSummary,
     ListVersionView,
     ListView,
     NamingRule,
 )
-from api.lists.service import ListChanged
-from api.processors import repository as processors
 
 _RULES_SHOWN = 100
 

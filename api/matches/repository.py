@@ -10,8 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
 from sqlalchemy.orm.interfaces import LoaderOption
 
-from api.matches.schemas import OPEN, MatchFilter
+from api.matches.filters import MatchFilter
 from api.matches.tables import Match, MatchLog, MatchTriage
+from contract.service.matches import OPEN
 
 FORGOTTEN_AT_ONCE: Final = 2_000
 """So many old rows a change removes at most: more than it adds, and no work for long.

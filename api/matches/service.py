@@ -11,7 +11,6 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 from api.matches import groups, repository
-from api.matches.schemas import MatchSummary, MatchView, TriageSummary
 from api.matches.tables import Match, MatchLog, MatchTriage
 from api.rollouts import comparison
 from api.settings import Settings
@@ -22,6 +21,7 @@ from api.web.problems import not_found
 from cep.definition.keys import key_text
 from contract.canonical import canonical_json
 from contract.reports import MatchReceipt, MatchReport, ReportedMatch
+from contract.service.matches import MatchSummary, MatchView, TriageSummary
 
 _DAY_MS: Final = 86_400_000
 _KEY_TEXT_LENGTH: Final = 500

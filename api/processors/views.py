@@ -9,7 +9,13 @@ from sqlalchemy.orm import Session
 from api.processors import repository
 from api.processors.checks import normalised
 from api.processors.comparison import differences
-from api.processors.schemas import (
+from api.processors.service import deleted
+from api.processors.tables import Processor, ProcessorVersion, Publication
+from api.processors.versions import version_in
+from api.web.problems import not_found
+from cep.instants import iso_text
+from contract.service.problems import Flaw
+from contract.service.processors import (
     DELETED,
     PUBLISHED,
     SCHEDULED,
@@ -22,11 +28,6 @@ from api.processors.schemas import (
     VersionSummary,
     VersionView,
 )
-from api.processors.service import deleted
-from api.processors.tables import Processor, ProcessorVersion, Publication
-from api.processors.versions import version_in
-from api.web.problems import Flaw, not_found
-from cep.instants import iso_text
 
 
 def existing_processor(

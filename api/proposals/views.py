@@ -11,7 +11,10 @@ from api.processors.checks import hash_of_content, normalised
 from api.processors.comparison import differences
 from api.processors.views import version_document
 from api.proposals import list_changes, repository
-from api.proposals.schemas import (
+from api.proposals.tables import Proposal, ProposalApproval, ProposalComment
+from api.streams.repository import required_approvals
+from contract.service.problems import Flaw
+from contract.service.proposals import (
     OPEN,
     ApprovalView,
     CommentView,
@@ -19,9 +22,6 @@ from api.proposals.schemas import (
     ProposalView,
     ProposedValues,
 )
-from api.proposals.tables import Proposal, ProposalApproval, ProposalComment
-from api.streams.repository import required_approvals
-from api.web.problems import Flaw
 
 
 def summaries(

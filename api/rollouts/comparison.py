@@ -15,10 +15,10 @@ from sqlalchemy.orm import Session
 from api.jobs import history_repository
 from api.jobs.tables import HeldVersion, Job
 from api.rollouts import repository
-from api.rollouts.schemas import ComparedMatch, RolloutInJob
 from api.rollouts.tables import ComparedFind
 from cep.definition.keys import key_text
 from contract.reports import ReportedMatch
+from contract.service.rollouts import ComparedMatch, RolloutInJob
 
 MOST_COMPARED: Final = 20_000
 """How many finds are kept of one rollout in one job."""

@@ -11,12 +11,13 @@ from api.processors.service import lock
 from api.processors.tables import Processor
 from api.snooze_store import repository
 from api.snooze_store.tables import Snooze
-from api.snoozes.schemas import NewSnooze, SnoozeView
 from api.streams.epochs import record_epoch
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from cep.instants import iso_text
 from cep.pattern.durations import duration_ms
+from contract.service.problems import Flaw
+from contract.service.snoozes import NewSnooze, SnoozeView
 
 MAXIMUM_SNOOZES: Final = 500
 _LONGEST_MS: Final = 366 * 86_400_000

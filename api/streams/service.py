@@ -13,7 +13,6 @@ from api.audit.log import record
 from api.streams import repository
 from api.streams.checking import check_stream
 from api.streams.epochs import record_epoch
-from api.streams.schemas import ApprovalsDocument, StreamDocument, StreamView
 from api.streams.tables import Stream, StreamVersion
 from api.transactions import Writing
 from api.web.preconditions import require_match
@@ -21,6 +20,7 @@ from api.web.problems import Refusal, document_flaws, invalid, not_found
 from cep.events.order import EventTime
 from cep.expression import Schema
 from contract.canonical import canonical_json
+from contract.service.streams import ApprovalsDocument, StreamDocument, StreamView
 
 
 def existing_stream(session: Session, name: str) -> Stream:

@@ -18,7 +18,6 @@ import typer
 from sqlalchemy import make_url
 
 from api.access import repository
-from api.access.authentication import Role
 from api.client.tokens import TokenLine
 from api.connected import PlainHttp, Token, connected
 from api.runtime import system_clock_ms
@@ -26,11 +25,11 @@ from api.settings import Settings
 from api.store.database import Database
 from api.store_option import DatabaseUrl, migrated_store, reason_of, settings_of
 from api.tokens import service
-from api.tokens.schemas import TokenDocument, TokenView
 from api.transactions import Writing
 from api.web.problems import Refusal
 from cep.instants import instant_ms, iso_text
 from cep.terminal_tables import print_table
+from contract.service.tokens import Role, TokenDocument, TokenView
 
 token_app = typer.Typer(
     name="token", help="Make, list and revoke access tokens.", no_args_is_help=True

@@ -5,12 +5,13 @@ import secrets
 from http import HTTPStatus
 
 from api.access import repository
-from api.access.authentication import Role, new_token_text, streams_of, token_sha256
+from api.access.authentication import new_token_text, streams_of, token_sha256
 from api.access.tables import Token
 from api.audit.log import record
-from api.tokens.schemas import NewToken, TokenDocument, TokenView
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
+from contract.service.problems import Flaw
+from contract.service.tokens import NewToken, Role, TokenDocument, TokenView
 
 
 def create(writing: Writing, document: TokenDocument) -> NewToken:

@@ -8,8 +8,9 @@ from sqlalchemy.orm import Session
 from api.matches.service import triage_summary
 from api.matches.tables import MatchNote, MatchTriage
 from api.triage import repository
+from api.triage.filters import CountFilter
 from api.triage.repository import COUNTED, PARTS
-from api.triage.schemas import CountFilter, NoteView, TriageCounts, TriageView
+from contract.service.triage import NoteView, TriageCounts, TriageView
 
 
 def triage_view(triage: MatchTriage) -> TriageView:

@@ -13,21 +13,22 @@ from api.audit.log import record
 from api.settings import Settings
 from api.streams.service import existing_stream
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from api.webhooks import repository
 from api.webhooks.addresses import AddressRefused, checked_url
 from api.webhooks.events import TEST
-from api.webhooks.schemas import (
+from api.webhooks.signing import new_secret
+from api.webhooks.tables import PENDING, Webhook, WebhookDelivery
+from cep.instants import iso_text
+from contract.canonical import canonical_json
+from contract.service.problems import Flaw
+from contract.service.webhooks import (
     DeliveryView,
     NewWebhook,
     WebhookPatch,
     WebhookView,
     WebhookWithSecret,
 )
-from api.webhooks.signing import new_secret
-from api.webhooks.tables import PENDING, Webhook, WebhookDelivery
-from cep.instants import iso_text
-from contract.canonical import canonical_json
 
 MAXIMUM_WEBHOOKS: Final = 50
 

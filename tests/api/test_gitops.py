@@ -10,7 +10,6 @@ import typer
 import yaml
 from typer.testing import CliRunner, Result
 
-from api.change_sets.schemas import MOST_CHANGES
 from api.client import Client, Processor, Unreachable
 from api.client.change_sets import MOST_CHANGES as MOST_SENT
 from api.code.commands import signing_key
@@ -21,6 +20,7 @@ from api.gitops.execution import Execution
 from cep import Pattern, select
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey
+from contract.service.change_sets import MOST_CHANGES
 from tests.api.commands import Run, runner, write
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service

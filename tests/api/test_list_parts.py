@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from api.gitops.list_parts import MOST_BYTES, MOST_VALUES, parts
-from api.proposals.schemas import MOST_SHOWN, MOST_SHOWN_CHARACTERS
 from api.settings import Settings
+from contract.service.proposals import MOST_SHOWN, MOST_SHOWN_CHARACTERS
 
 
 def test_a_part_is_what_a_service_takes() -> None:
