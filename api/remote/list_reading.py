@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from api.client import Client, NotFound, ValueList
-from api.client.lists import ListClient, ListVersionLine
+from api.client import Client, ListVersionLine, NotFound, ValueList
+from api.client.lists import ListClient
 from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.printing import AsJson, say, say_json
 from api.remote.readers import until_interrupted

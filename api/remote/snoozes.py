@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from api.client.snoozes import Snooze
 from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.changing import Comment
 from api.remote.known_rules import rules_named
 from api.remote.printing import AsJson, say, say_json
 from cep.instants import iso_text
 from cep.terminal_tables import print_table
+from contract.service.snoozes import SnoozeView
 
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Its id.")]
 Key = Annotated[str | None, typer.Option(help="Only for this key, as `percept matches` shows it.")]
@@ -108,13 +108,13 @@ def unsnooze(  # noqa: PLR0913 - the options of one command
             say(f"{rule}: no longer snoozed for {_of(each)}")
 
 
-def _told(begun: Snooze) -> str:
+def _told(begun: SnoozeView) -> str:
     return f"snoozed for {_of(begun)} until {_instant(begun)}"
 
 
-def _of(each: Snooze) -> str:
+def _of(each: SnoozeView) -> str:
     return "all keys" if each.key is None else f"key {each.key}"
 
 
-def _instant(each: Snooze) -> str:
+def _instant(each: SnoozeView) -> str:
     return iso_text(each.until)

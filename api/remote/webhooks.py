@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from api.client import Client
-from api.client.webhooks import NewSecret, Webhook
 from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.printing import say
 from cep.instants import iso_text
 from cep.pattern.problems import did_you_mean
 from cep.terminal_tables import print_table
+from contract.service.webhooks import EVENT_KINDS, WebhookView, WebhookWithSecret
 
 webhooks_app = typer.Typer(
     name="webhooks",
@@ -56,13 +56,7 @@ def create(  # noqa: PLR0913 - the options of one command
     event: Annotated[
         list[str],
         typer.Option(help="What it is told of, as job.stale; again for each. [all of them]"),
-    ] = [  # noqa: B006 - never changed
-        "rule.quarantined",
-        "rule.throttled",
-        "job.stale",
-        "discovery.failing",
-        "approval.asked",
-    ],
+    ] = [*EVENT_KINDS],  # noqa: B006 - never changed
     stream: Annotated[str | None, typer.Option(help="Only of this stream.")] = None,
     allow_plain_http: PlainHttp = False,
 ) -> None:
@@ -163,14 +157,14 @@ def deliveries(
         typer.echo("nothing was sent to it", err=True)
 
 
-def _named(client: Client, name: str) -> Webhook:
+def _named(client: Client, name: str) -> WebhookView:
     known = {webhook.name: webhook for webhook in client.webhooks.list()}
     if name not in known:
         end(f"there is no webhook {name}. {did_you_mean(name, known)}".rstrip())
     return known[name]
 
 
-def _print_secret(made: NewSecret) -> None:
-    say(f"{made.webhook.name}: its secret, shown this once:")
+def _print_secret(made: WebhookWithSecret) -> None:
+    say(f"{made.name}: its secret, shown this once:")
     say("")
     say(f"  {made.secret}")

@@ -69,6 +69,11 @@ class BacktestSummary(Answer):
     lost: int | None = Field(description="Matches that only the other version finds.")
     error: str
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it changes any more."""
+        return self.state not in {"queued", "running"}
+
 
 class BacktestView(BacktestSummary):
     """One backtest with what it ran, and what it has found."""

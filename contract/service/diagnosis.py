@@ -177,3 +177,8 @@ class PartialMatchesOfKey(Answer):
     )
     jobs: list[PartialMatchesInJob]
     jobs_left_out: int = Field(description="How many more jobs there are than are told of.")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all live jobs have told."""
+        return all(each.answered_at is not None for each in self.jobs if each.job.is_live)

@@ -24,6 +24,11 @@ class JobSummary(Answer):
     watermark: Instant | None
     heartbeat_at: Instant | None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it runs, or is about to."""
+        return self.state in {"starting", "running"}
+
 
 class DiscoveryView(Answer):
     """The status of the source of a job's rules; while it fails, the last good set runs."""
@@ -155,6 +160,10 @@ class RunningVersionsInJob(RunningInJob):
     """One processor in one job, version by version."""
 
     versions: list[HeldVersionView]
+
+    def version(self, number: int) -> HeldVersionView | None:
+        """Return the status of one version in the job, if it has reported any."""
+        return next((version for version in self.versions if version.version == number), None)
 
 
 class RunningView(Answer):

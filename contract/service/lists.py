@@ -95,6 +95,11 @@ class ListSummary(Answer):
     updated_at: Instant
     updated_by: str
 
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
+
 
 class ListView(ListSummary):
     """A list with the rules that name it."""

@@ -36,6 +36,11 @@ class TriageSummary(Answer):
     decided_by: str = Field(default="", description="By whom: the name of a token.")
     note_count: int = 0
 
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
+
 
 class StandsFor(Answer):
     """What a match stands for: the matches of its group, of a window of event time."""

@@ -20,6 +20,14 @@ class Flaw(Answer):
     column: int | None = Field(default=None, description="Column in that line, from 1.")
     snippet: str = Field(default="", description="That line, with carets below the wrong part.")
 
+    def __str__(self) -> str:
+        place = self.pointer or "the whole"
+        if self.line is not None:
+            column = "" if self.column is None else f", column {self.column}"
+            place += f" (line {self.line}{column})"
+        told = f"{place}: {self.detail} {self.remedy}".rstrip()
+        return f"{told}\n{self.snippet}" if self.snippet else told
+
 
 class Problem(Answer):
     """Why a request was not carried out (RFC 9457)."""

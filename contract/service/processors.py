@@ -54,6 +54,11 @@ class ProcessorSummary(Answer):
     updated_at: Instant
     updated_by: str
 
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
+
 
 class PublishedVersion(Answer):
     """A published version."""
@@ -86,6 +91,16 @@ class ProcessorView(ProcessorSummary):
         default=[],
         description="Scheduled versions whose place this change has taken; empty in other answers.",
     )
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether jobs do not run it."""
+        return self.state == PAUSED
+
+    @property
+    def newest_is_published(self) -> bool:
+        """Whether the newest version is published; false once it was cancelled."""
+        return any(published.version == self.version for published in self.published)
 
 
 class VersionSummary(Answer):

@@ -152,6 +152,16 @@ class ProposalSummary(Answer):
     closed_at: Instant | None
     closed_by: str
 
+    @property
+    def name(self) -> str:
+        """The rule or list that it is about."""
+        return self.list_name or self.processor_id
+
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
+
 
 class ProposalView(ProposalSummary):
     """A proposal, whole: what would change, what the check said, who approved it."""
@@ -179,3 +189,12 @@ class ProposalView(ProposalSummary):
     reason: str = Field(description="Why it was rejected.")
     published_version: int | None
     published_epoch: int | None
+
+    @property
+    def approvals_in_words(self) -> str:
+        """How many people have approved it, and who."""
+        who = ", ".join(each.person for each in self.approvals)
+        if not self.required_approvals and not who:
+            return "needs no approval"
+        count = f"{self.approval_count} of {self.required_approvals} approvals"
+        return f"{count} ({who})" if who else count

@@ -1,6 +1,6 @@
 """Streams."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
@@ -98,3 +98,18 @@ class StreamView(Answer):
     lists_need_approvals: bool = Field(description="Whether that holds for lists, too.")
     created_at: Instant
     created_by: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The stream document, without keys that have their default."""
+        optional = {
+            "allowed_delay_ms": self.allowed_delay_ms,
+            "order_by": self.order_by,
+            "description": self.description,
+        }
+        return {
+            "name": self.name,
+            "schema": self.ddl,
+            "event_time_column": self.event_time_column,
+            **{key: value for key, value in optional.items() if value},
+        }

@@ -67,4 +67,4 @@ class TokenView(Answer):
 class NewToken(TokenView):
     """A newly created token: the only time its text is shown."""
 
-    token: str = Field(description="The text to send; it is stored nowhere.")
+    token: str = Field(repr=False, description="The text to send; it is stored nowhere.")

@@ -62,7 +62,7 @@ class WebhookView(Answer):
 class WebhookWithSecret(WebhookView):
     """A webhook whose secret is new: the only time that it is shown."""
 
-    secret: str = Field(description="What signs its messages; give it to the receiver.")
+    secret: str = Field(repr=False, description="What signs its messages; give it to the receiver.")
 
 
 class DeliveryView(Answer):

@@ -11,7 +11,6 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from api.client import Client, Processor, Unreachable
-from api.client.change_sets import MOST_CHANGES as MOST_SENT
 from api.code.commands import signing_key
 from api.gitops import commands, rule_sets
 from api.gitops.changes import Plan
@@ -20,7 +19,6 @@ from api.gitops.execution import Execution
 from cep import Pattern, select
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey
-from contract.service.change_sets import MOST_CHANGES
 from tests.api.commands import Run, runner, write
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
@@ -646,10 +644,6 @@ def test_after_a_service_has_gone_nothing_more_is_tried_and_what_is_unknown_is_s
         "    not changed: create c",
     ]
     assert [each.id for each in client.processors()] == ["a", "b"]
-
-
-def test_a_set_is_as_large_as_a_service_takes() -> None:
-    assert MOST_SENT == MOST_CHANGES
 
 
 @pytest.mark.parametrize("bound", ["MOST_CHANGES", "MOST_BYTES"])
