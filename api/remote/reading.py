@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from api.client import Client, NotFound, Processor, ProcessorLine, VersionLine
-from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import end, service_command
 from api.remote.known_rules import deleted_rule, end_unknown, rules_named
 from api.remote.printing import AsJson, say_json
 from cep.definition.text import in_usual_order
@@ -34,9 +34,9 @@ class DocumentFormat(StrEnum):
     JSON = "json"
 
 
+@service_command
 def list_rules(  # noqa: PLR0913 - the options of one command
-    token: Token,
-    url: Url = DEFAULT_URL,
+    client: Client,
     *,
     stream: Annotated[str | None, typer.Option(help="Only of this stream.")] = None,
     state: Annotated[
@@ -48,31 +48,29 @@ def list_rules(  # noqa: PLR0913 - the options of one command
         str | None, typer.Option(help="Only with this in id, description or definition.")
     ] = None,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """List the rules of the service: stream, state, newest version, who changed it last.
 
     Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
     """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        if stream is not None:
-            client.stream(stream)  # one that is not there is no empty list
-        lines = client.processors(
-            stream, state=state.value if state else None, tag=tag, owner=owner, text=text
-        )
-        if as_json:
-            for line in lines:
-                say_json(_as_data(line))
-            return
-        columns = ("RULE", "STREAM", "STATE", "VERSION", "SEVERITY", "OWNER", "CHANGED", "BY")
-        if not print_table(columns, map(_cells, lines)):
-            typer.echo("no rules", err=True)
+    if stream is not None:
+        client.stream(stream)  # one that is not there is no empty list
+    lines = client.processors(
+        stream, state=state.value if state else None, tag=tag, owner=owner, text=text
+    )
+    if as_json:
+        for line in lines:
+            say_json(_as_data(line))
+        return
+    columns = ("RULE", "STREAM", "STATE", "VERSION", "SEVERITY", "OWNER", "CHANGED", "BY")
+    if not print_table(columns, map(_cells, lines)):
+        typer.echo("no rules", err=True)
 
 
-def show(  # noqa: PLR0913 - the options of one command
+@service_command
+def show(
+    client: Client,
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     version: Annotated[
         int | None, typer.Option(min=1, help="This version; by default the newest.")
@@ -83,18 +81,16 @@ def show(  # noqa: PLR0913 - the options of one command
     file_format: Annotated[
         DocumentFormat, typer.Option("--format", "-f", help="How it is written.")
     ] = DocumentFormat.YAML,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Show a rule as a document that `percept apply` takes; in YAML its state as a comment above.
 
     Exit code 0 = done, 1 = there is no such rule or version, the service did not answer or refused,
     2 = an option is wrong.
     """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        if versions:
-            _print_versions(client, rule)
-            return
-        document, said = _shown(client, rule, version)
+    if versions:
+        _print_versions(client, rule)
+        return
+    document, said = _shown(client, rule, version)
     document = in_usual_order(document)
     if file_format is DocumentFormat.JSON:
         typer.echo(printable_json(document, indent=2))

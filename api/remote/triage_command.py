@@ -11,7 +11,7 @@ import typer
 
 from api.client import Client, Conflict, MatchLine, MatchTriage, NotFound
 from api.client.matches import MatchFilter
-from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import BAD_INPUT, end, service_command
 from api.remote.changing import Comment, DryRun
 from api.remote.match_commands import given_filter, stream_of
 from api.remote.printing import AsJson, say, say_json
@@ -68,8 +68,9 @@ class _Change:
         }
 
 
+@service_command
 def triage(  # noqa: PLR0913 - the options of one command
-    token: Token,
+    client: Client,
     matches: Annotated[
         list[str] | None,
         typer.Argument(
@@ -77,7 +78,6 @@ def triage(  # noqa: PLR0913 - the options of one command
             help="Ids of matches; - = standard input, one on each line or percept matches --json.",
         ),
     ] = None,
-    url: Url = DEFAULT_URL,
     *,
     status: Annotated[
         Status | None, typer.Option(help="What they are found to be. [as it is]")
@@ -118,7 +118,6 @@ def triage(  # noqa: PLR0913 - the options of one command
     comment: Comment = "",
     dry_run: DryRun = False,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Say of matches what they are, and who looks into them: of those named, or of all that fit.
 
@@ -147,7 +146,7 @@ def triage(  # noqa: PLR0913 - the options of one command
     is_filtered = bool(wanted.keys() | more.keys())
     if bool(matches) == is_filtered:
         end("name matches, or say which by --rule, --key, --since, --now, …", code=BAD_INPUT)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    with until_interrupted():
         of_stream = stream_of(client, stream, rule)
         given = _Given(client, of_stream, change, comment, dry_run=dry_run, as_json=as_json)
         if matches:
