@@ -8,7 +8,7 @@ Exit codes: 1 = the service did not answer, or refused; 2 = what was given is wr
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, getdoc, signature
 from typing import Annotated, Any, Concatenate, Final, NoReturn
 
 import typer
@@ -20,6 +20,10 @@ from cep.printable import printable
 
 FAILED: Final = 1
 BAD_INPUT: Final = 2
+EXIT_CODES: Final = (
+    "Exit code 0 = done, 1 = something is not there or does not allow it, the service did not "
+    "answer or refused, 2 = what was given is wrong."
+)
 DEFAULT_URL: Final = "http://127.0.0.1:8321"
 
 Url = Annotated[
@@ -66,7 +70,7 @@ def service_command(command: Callable[Concatenate[Client, ...], None]) -> Callab
     """Return a command that is called with a client instead of the options to make it from.
 
     Its `--token` and `--url` come behind its arguments, `--allow-plain-http` at the end. An error
-    of the service ends it and is told.
+    of the service ends it and is told. Its help ends with exit codes, its own if it has some.
     """
 
     @wraps(command)
@@ -85,6 +89,8 @@ def service_command(command: Callable[Concatenate[Client, ...], None]) -> Callab
     run.__signature__ = signature(command).replace(  # type: ignore[attr-defined] # Typer reads it
         parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
     )
+    told = getdoc(command) or ""
+    run.__doc__ = told if "Exit code" in told else f"{told}\n\n{EXIT_CODES}"
     return run
 
 

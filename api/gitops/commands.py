@@ -110,10 +110,7 @@ def export(
         FileFormat, typer.Option("--format", help="How files are written.")
     ] = FileFormat.YAML,
 ) -> None:
-    """Write streams, lists and processors to files that `percept apply` finds unchanged.
-
-    Exit code 0 = done, 1 = something failed, 2 = an option is wrong.
-    """
+    """Write streams, lists and processors to files that `percept apply` finds unchanged."""
     if str(folder) == "-":
         message = "these are many files, which standard output cannot take; name a folder."
         raise typer.BadParameter(message, param_hint="DIR")

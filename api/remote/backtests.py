@@ -100,10 +100,7 @@ def list_backtests(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the backtests that are kept, newest first.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
+    """List the backtests that are kept, newest first."""
     with until_interrupted():
         found = client.backtests.list(rule=rule, stream=stream, state=state)
         if as_json:
@@ -143,10 +140,7 @@ def cancel(
     *,
     comment: Comment = "",
 ) -> None:
-    """Cancel a backtest that waits or runs; one that has ended stays as it is.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
+    """Cancel a backtest that waits or runs; one that has ended stays as it is."""
     say(f"backtest {number} is {client.backtests.cancel(number, comment=comment).state}")
 
 

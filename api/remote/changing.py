@@ -38,11 +38,7 @@ def pause(
     comment: Comment = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Pause rules: jobs stop them and drop their partial matches; their versions are kept.
-
-    Exit code 0 = all are paused, 1 = a rule is not known, the service did not answer or refused,
-    2 = an option is wrong.
-    """
+    """Pause rules: jobs stop them and drop their partial matches; their versions are kept."""
     _switch(client, rules, client.pause, "paused", comment=comment, dry_run=dry_run)
 
 
@@ -54,11 +50,7 @@ def resume(
     comment: Comment = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Resume paused rules.
-
-    Exit code 0 = none of them is paused, 1 = a rule is not known, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
+    """Resume paused rules."""
     _switch(client, rules, client.resume, "resumed", comment=comment, dry_run=dry_run)
 
 
@@ -74,9 +66,6 @@ def rollback(
     """Publish the content of an old version of a rule as a new version; a deleted rule comes back.
 
     The lines that differ are shown. `percept show RULE --versions` lists the versions.
-
-    Exit code 0 = done, 1 = there is no such rule or version, the service did not answer or refused,
-    2 = an option is wrong.
     """
     current, etag, old = _now(client, rule)
     try:

@@ -29,10 +29,7 @@ def list_lists(
     stream: StreamOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the lists of a stream.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
+    """List the lists of a stream."""
     with until_interrupted():
         found = lists_of(client, stream).all()
         if as_json:
@@ -64,11 +61,7 @@ def show_list(
     stream: StreamOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show a list: what jobs are given of it, and the rules that name it.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Show a list: what jobs are given of it, and the rules that name it."""
     found = named_list(lists_of(client, stream), name)
     if as_json:
         say_json(found)
@@ -93,11 +86,7 @@ def print_values(
     stream: StreamOption = None,
     version: VersionOption = None,
 ) -> None:
-    """Print all values of a list as CSV, one on each line: `percept lists get vip > vip.csv`.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Print all values of a list as CSV, one on each line: `percept lists get vip > vip.csv`."""
     with until_interrupted():
         lists = lists_of(client, stream)
         named_list(lists, name)
@@ -114,11 +103,7 @@ def list_versions(
     stream: StreamOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the versions of a list, newest first.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """List the versions of a list, newest first."""
     with until_interrupted():
         lists = lists_of(client, stream)
         named_list(lists, name)

@@ -67,9 +67,6 @@ def put(  # noqa: PLR0913 - the options of one command
     """Give a list the values in FILE instead of those it has.
 
     If a line is wrong, nothing is taken, and the lines are told.
-
-    Exit code 0 = done, 1 = there is no such list, it was changed meanwhile, the service did not
-    answer or refused, 2 = FILE or an option is wrong.
     """
     content = _content(file)
     lists = lists_of(client, stream)
@@ -105,11 +102,7 @@ def add(  # noqa: PLR0913 - the options of one command
     comment: Comment = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Add values to a list; those that are there already stay.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = a
-    value or an option is wrong.
-    """
+    """Add values to a list; those that are there already stay."""
     lists = lists_of(client, stream)
     named_list(lists, name)
     more: dict[str, Any] = {
@@ -132,11 +125,7 @@ def remove(  # noqa: PLR0913 - the options of one command
     comment: Comment = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Remove values from a list; those that are not there do not matter.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = a
-    value or an option is wrong.
-    """
+    """Remove values from a list; those that are not there do not matter."""
     lists = lists_of(client, stream)
     named_list(lists, name)
     more: dict[str, Any] = {
@@ -158,11 +147,7 @@ def rollback(  # noqa: PLR0913 - the options of one command
     comment: Comment = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Give a list the values of an old version, at once, as a new one.
-
-    Exit code 0 = done, 1 = there is no such list or version, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
+    """Give a list the values of an old version, at once, as a new one."""
     lists = lists_of(client, stream)
     known = named_list(lists, name)
     more: dict[str, Any] = {"if_match": known.etag, "comment": comment, "dry_run": dry_run}
@@ -179,11 +164,7 @@ def delete(
     comment: Comment = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Take a list and its values away, unless a rule names it.
-
-    Exit code 0 = done, 1 = there is no such list, a rule names it, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
+    """Take a list and its values away, unless a rule names it."""
     lists = lists_of(client, stream)
     known = named_list(lists, name)
     if dry_run:

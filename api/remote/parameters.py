@@ -36,9 +36,6 @@ def set_parameters(
 
     Without NAME=VALUE the parameters are listed. `percept set large-payment limit=120`; a list is
     written as JSON: `'countries=["FR", "DE"]'`.
-
-    Exit code 0 = done, 1 = there is no such rule or parameter, a value does not fit, the service
-    did not answer or refused, 2 = an option is wrong.
     """
     given = _given(values or [])
     (processor,) = rules_named(client, [rule])

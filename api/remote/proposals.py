@@ -56,10 +56,7 @@ def list_proposals(  # noqa: PLR0913 - the options of one command
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List proposals, newest first; those that are open, if nothing else is asked for.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
+    """List proposals, newest first; those that are open, if nothing else is asked for."""
     wanted = ProposalFilter()
     if stream:
         wanted["stream"] = stream
@@ -106,11 +103,7 @@ def new(  # noqa: PLR0913 - the options of one command
     ] = None,
     comment: Annotated[str, typer.Option(help="What it is for.")] = "",
 ) -> None:
-    """Propose to resume, roll back or delete a rule, or a change of what is scheduled or tried.
-
-    Exit code 0 = done, 1 = the state of the rule does not allow it, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
+    """Propose to resume, roll back or delete a rule, or a change of what is scheduled or tried."""
     change = ProposedChange(kind=kind.value, processor_id=rule)
     if version is not None:
         change["version"] = version
@@ -128,11 +121,7 @@ def show(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show a proposal: how it differs from what runs, warnings, approvals, comments.
-
-    Exit code 0 = done, 1 = there is none, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
+    """Show a proposal: how it differs from what runs, warnings, approvals, comments."""
     proposal = client.proposal(number)
     if as_json:
         say_json(proposal)
@@ -149,11 +138,7 @@ def approve(
     client: Client,
     number: Number,
 ) -> None:
-    """Approve a proposal of somebody else, as it is now.
-
-    Exit code 0 = done, 1 = it may not be approved, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Approve a proposal of somebody else, as it is now."""
     proposal = _changed(client, number, client.approve)
     say(f"proposal {number}: {proposal.approvals_in_words}")
 
@@ -166,11 +151,7 @@ def reject(
     *,
     reason: Annotated[str, typer.Option(help="Why; shown with the proposal.")],
 ) -> None:
-    """Close a proposal of somebody else, and say why.
-
-    Exit code 0 = done, 1 = it is closed, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
+    """Close a proposal of somebody else, and say why."""
     _changed(client, number, lambda it, *, if_match: client.reject(it, reason, if_match=if_match))
     say(f"proposal {number}: rejected")
 
@@ -181,11 +162,7 @@ def withdraw(
     client: Client,
     number: Number,
 ) -> None:
-    """Close a proposal of one's own.
-
-    Exit code 0 = done, 1 = it is closed or not one's own, the service did not answer or refused, 2
-    = an option is wrong.
-    """
+    """Close a proposal of one's own."""
     _changed(client, number, client.withdraw)
     say(f"proposal {number}: withdrawn")
 
@@ -196,11 +173,7 @@ def renew(
     client: Client,
     number: Number,
 ) -> None:
-    """Let a stale proposal of one's own be of the rule as it is now; it loses its approvals.
-
-    Exit code 0 = done, 1 = it is not stale, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
+    """Let a stale proposal of one's own be of the rule as it is now; it loses its approvals."""
     proposal = _changed(client, number, client.renew)
     say(f"proposal {number}: {proposal.approvals_in_words}")
 
@@ -212,11 +185,7 @@ def comment(
     number: Number,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to say.")],
 ) -> None:
-    """Add a comment to a proposal.
-
-    Exit code 0 = done, 1 = there is none, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
+    """Add a comment to a proposal."""
     added = client.comment_on_proposal(number, text)
     say(f"proposal {number}: comment {added.number}")
 
@@ -231,11 +200,7 @@ def publish(
         str, typer.Option(help="Why; kept in the log. Left out = that of the proposal.")
     ] = "",
 ) -> None:
-    """Make the change of a proposal that enough people have approved.
-
-    Exit code 0 = done, 1 = too few have, it is stale or closed, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
+    """Make the change of a proposal that enough people have approved."""
     proposal = _changed(
         client,
         number,

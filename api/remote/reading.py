@@ -49,10 +49,7 @@ def list_rules(  # noqa: PLR0913 - the options of one command
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the rules of the service: stream, state, newest version, who changed it last.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
+    """List the rules of the service: stream, state, newest version, who changed it last."""
     if stream is not None:
         client.stream(stream)  # one that is not there is no empty list
     lines = client.processors(
@@ -82,11 +79,7 @@ def show(
         DocumentFormat, typer.Option("--format", "-f", help="How it is written.")
     ] = DocumentFormat.YAML,
 ) -> None:
-    """Show a rule as a document that `percept apply` takes; in YAML its state as a comment above.
-
-    Exit code 0 = done, 1 = there is no such rule or version, the service did not answer or refused,
-    2 = an option is wrong.
-    """
+    """Show a rule as a document for `percept apply`; in YAML its state is a comment above."""
     if versions:
         _print_versions(client, rule)
         return

@@ -37,11 +37,7 @@ def start(
     share: Share = 0,
     comment: Comment = "",
 ) -> None:
-    """Try the rule in FILE as a new version, in the place of one that is tried already.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = the file or an option is
-    wrong.
-    """
+    """Try the rule in FILE as a new version, in the place of one that is tried already."""
     document = one_rule(file)
     name = str(document.get("id", ""))
     try:
@@ -67,11 +63,7 @@ def show(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Show what is tried, what it has found in each job, and how that compares.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Show what is tried, what it has found in each job, and how that compares."""
     _, handle = _known(client, rule)
     found = handle.read()
     if as_json:
@@ -92,11 +84,7 @@ def share_keys(
     *,
     comment: Comment = "",
 ) -> None:
-    """Give the version that is tried another share of the keys.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Give the version that is tried another share of the keys."""
     current, handle = _known(client, rule)
     with as_it_was_read(rule):
         say(_tried(handle.share(percent, if_match=current.etag, comment=comment)))
@@ -110,11 +98,7 @@ def promote(
     *,
     comment: Comment = "",
 ) -> None:
-    """Publish the version that is tried for all keys; it keeps its partial matches.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Publish the version that is tried for all keys; it keeps its partial matches."""
     current, handle = _known(client, rule)
     with as_it_was_read(rule):
         changed = handle.promote(if_match=current.etag, comment=comment)
@@ -131,11 +115,7 @@ def end_rollout(
     *,
     comment: Comment = "",
 ) -> None:
-    """Take the version back that is tried; what is published has all keys.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Take the version back that is tried; what is published has all keys."""
     current, handle = _known(client, rule)
     with as_it_was_read(rule):
         changed = handle.end(if_match=current.etag, comment=comment)

@@ -29,11 +29,7 @@ def snooze(  # noqa: PLR0913 - the options of one command
     ] = None,
     comment: Comment = "",
 ) -> None:
-    """Hold the matches of a rule back for a while; they are counted and kept as suppressed.
-
-    Exit code 0 = done, 1 = there is no such rule, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Hold the matches of a rule back for a while; they are counted and kept as suppressed."""
     if (until is None) == (for_time is None):
         end("until when? Give --until or --for, one of them", code=BAD_INPUT)
     (found,) = rules_named(client, [rule])
@@ -48,10 +44,7 @@ def snoozes(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List what is snoozed, of one rule or all.
-
-    Exit code 0 = done, 1 = there is no such rule, the service did not answer or refused.
-    """
+    """List what is snoozed, of one rule or all."""
     if rule is None:
         found = [each for stream in client.streams() for each in client.snoozed(stream.name)]
     else:
@@ -84,11 +77,7 @@ def unsnooze(
     everything: Annotated[bool, typer.Option("--all", help="End all snoozes of the rule.")] = False,
     comment: Comment = "",
 ) -> None:
-    """End a snooze of a rule before its time: that of all keys, unless --key or --all says else.
-
-    Exit code 0 = done, 1 = there is no such rule or snooze, the service did not answer or refused,
-    2 = an option is wrong.
-    """
+    """End a snooze of a rule before its time: that of all keys, unless --key or --all says else."""
     if everything and key is not None:
         end("--key and --all do not go together", code=BAD_INPUT)
     (known,) = rules_named(client, [rule])

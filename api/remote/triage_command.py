@@ -123,9 +123,6 @@ def triage(  # noqa: PLR0913 - the options of one command
 
     Named matches are read first, and changed all or none, unless somebody else has changed one
     meanwhile. Of those that fit, matches that come later are left as they are.
-
-    Exit code 0 = done, 1 = a match is not known or was changed meanwhile, the service did not
-    answer or refused, 2 = an option is wrong.
     """
     if status is None and assignee is None and note is None:
         end("nothing to change; give --status, --assignee or --note", code=BAD_INPUT)

@@ -26,10 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="That of the webhook."
 def list_webhooks(
     client: Client,
 ) -> None:
-    """List all webhooks.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
+    """List all webhooks."""
     found = client.webhooks.list()
     lines = (
         (
@@ -59,10 +56,7 @@ def create(
     ] = [*EVENT_KINDS],  # noqa: B006 - never changed
     stream: Annotated[str | None, typer.Option(help="Only of this stream.")] = None,
 ) -> None:
-    """Make a webhook and print its secret, which is shown this once.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
+    """Make a webhook and print its secret, which is shown this once."""
     _print_secret(client.webhooks.create(name, address, event, stream=stream))
 
 
@@ -72,10 +66,7 @@ def new_secret(
     client: Client,
     name: Name,
 ) -> None:
-    """Give a webhook another secret and print it; the one before signs nothing any more.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
+    """Give a webhook another secret and print it; the one before signs nothing any more."""
     _print_secret(client.webhooks.renew_secret(_named(client, name).id))
 
 
@@ -85,10 +76,7 @@ def send_test(
     client: Client,
     name: Name,
 ) -> None:
-    """Send a test message; `percept webhooks deliveries` tells what became of it.
-
-    Exit code 0 = it is on its way, 1 = there is none, or the service did not answer or refused.
-    """
+    """Send a test message; `percept webhooks deliveries` tells what became of it."""
     sent = client.webhooks.test(_named(client, name).id)
     say(f"{name}: test {sent.number} is on its way")
 
@@ -99,10 +87,7 @@ def enable(
     client: Client,
     name: Name,
 ) -> None:
-    """Let a webhook be told again; messages that have waited are sent.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
+    """Let a webhook be told again; messages that have waited are sent."""
     client.webhooks.change(_named(client, name).id, enabled=True)
     say(f"{name}: enabled")
 
@@ -113,10 +98,7 @@ def disable(
     client: Client,
     name: Name,
 ) -> None:
-    """Tell a webhook nothing for now.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
+    """Tell a webhook nothing for now."""
     client.webhooks.change(_named(client, name).id, enabled=False)
     say(f"{name}: disabled")
 
@@ -127,10 +109,7 @@ def delete(
     client: Client,
     name: Name,
 ) -> None:
-    """Remove a webhook with all its messages.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
+    """Remove a webhook with all its messages."""
     client.webhooks.delete(_named(client, name).id)
     say(f"{name}: deleted")
 
@@ -141,10 +120,7 @@ def deliveries(
     client: Client,
     name: Name,
 ) -> None:
-    """List messages to a webhook, newest first, and what became of them.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
+    """List messages to a webhook, newest first, and what became of them."""
     found = list(client.webhooks.deliveries(_named(client, name).id))
     lines = (
         (
