@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 
 from api.backtests.tables import Backtest
+from api.store.views import view_of
 from cep.printable import printable
 from cep.trials.reports import SpanReport
 from cep.trials.words import span_lines
@@ -23,20 +24,13 @@ def explanation_view(question: Backtest, not_regarded: Sequence[str]) -> Explana
     if report is not None:
         lines = [*span_lines(question.processor_id, report)]
         lines += [(f"  not regarded: {text}", "yellow") for text in not_regarded]
-    return ExplanationView(
-        number=question.number,
-        processor_id=question.processor_id,
-        stream=question.stream,
+    return view_of(
+        ExplanationView,
+        question,
         version=question.version or 0,
         key=json.loads(asked["key"]),
         since=question.from_ms or 0,
         until=question.until_ms or 0,
-        state=question.state,  # type: ignore[arg-type] # the states of the table
-        created_at=question.created_at_ms,
-        created_by=question.created_by,
-        ended_at=question.ended_at_ms,
-        worker=question.worker,
-        error=question.error,
         report=report,
         not_regarded=[printable(text) for text in not_regarded],
         lines=[ExplanationLine(text=printable(text), style=style) for text, style in lines],
