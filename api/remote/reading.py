@@ -8,6 +8,7 @@ import typer
 
 from api.client import Client, NotFound, Processor, ProcessorLine, VersionLine
 from api.connected import end, service_command
+from api.gitops.exporting import FileFormat
 from api.remote.known_rules import deleted_rule, end_unknown, rules_named
 from api.remote.printing import AsJson, say_json
 from cep.definition.text import in_usual_order
@@ -25,13 +26,6 @@ class State(StrEnum):
     SHADOW = "shadow"
     PAUSED = "paused"
     DELETED = "deleted"
-
-
-class DocumentFormat(StrEnum):
-    """How a document is written."""
-
-    YAML = "yaml"
-    JSON = "json"
 
 
 @service_command
@@ -76,8 +70,8 @@ def show(
         bool, typer.Option("--versions", help="List its versions instead, newest first.")
     ] = False,
     file_format: Annotated[
-        DocumentFormat, typer.Option("--format", "-f", help="How it is written.")
-    ] = DocumentFormat.YAML,
+        FileFormat, typer.Option("--format", "-f", help="How it is written.")
+    ] = FileFormat.YAML,
 ) -> None:
     """Show a rule as a document for `percept apply`; in YAML its state is a comment above."""
     if versions:
@@ -85,7 +79,7 @@ def show(
         return
     document, said = _shown(client, rule, version)
     document = in_usual_order(document)
-    if file_format is DocumentFormat.JSON:
+    if file_format is FileFormat.JSON:
         typer.echo(printable_json(document, indent=2))
         return
     for line in said:

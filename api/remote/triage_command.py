@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -17,9 +17,7 @@ from api.remote.match_commands import given_filter, stream_of
 from api.remote.printing import AsJson, say, say_json
 from api.remote.readers import until_interrupted
 from cep.definition.keys import key_text
-
-_MOST_NAMED: Final = 500
-"""So many matches are changed in one request, all of them or none."""
+from contract.service.triage import MOST_AT_ONCE
 
 
 class Status(StrEnum):
@@ -256,8 +254,8 @@ def _ids(given: list[str]) -> list[str]:
     distinct = list(dict.fromkeys(found))
     if not distinct:
         end("standard input names no match", code=BAD_INPUT)
-    if len(distinct) > _MOST_NAMED:
-        told = f"{len(distinct):,} matches; {_MOST_NAMED} are changed at once, or give a filter"
+    if len(distinct) > MOST_AT_ONCE:
+        told = f"{len(distinct):,} matches; {MOST_AT_ONCE} are changed at once, or give a filter"
         end(told, code=BAD_INPUT)
     return distinct
 
