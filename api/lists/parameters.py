@@ -13,7 +13,6 @@ EffectiveFrom = Annotated[
     Query(description="First event time the new version is for; left out = at once."),
 ]
 
-
 UPLOAD: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,

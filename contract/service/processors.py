@@ -15,6 +15,8 @@ SCHEDULED: Final = "scheduled"
 PAUSED: Final = "paused"
 DELETED: Final = "deleted"
 SHADOW: Final = "shadow"
+State = Literal["published", "scheduled", "shadow", "paused", "deleted"]
+
 # Any mapping passes, and is described as a processor document: the check of the document says more
 # about what is wrong than the framework would, and all of it at once.
 ProcessorBody = Annotated[
@@ -28,7 +30,6 @@ ProcessorBody = Annotated[
         ),
     ),
 ]
-State = Literal["published", "scheduled", "shadow", "paused", "deleted"]
 
 
 class ProcessorSummary(Answer):

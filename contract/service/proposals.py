@@ -26,6 +26,7 @@ ListKind = Literal[
     "list_create", "list_put", "list_change", "list_rollback", "list_cancel", "list_delete"
 ]
 Kind = RuleKind | ListKind
+
 MOST_OPEN: Final = 200
 """So many proposals may wait on one stream."""
 MOST_COMMENTS: Final = 200
@@ -33,6 +34,7 @@ MOST_SHOWN: Final = 10_000
 """So many values a proposal adds to a list, and removes: what people can look through."""
 MOST_SHOWN_CHARACTERS: Final = 2_000_000
 """In so many characters, of each."""
+
 _Text = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
 
 

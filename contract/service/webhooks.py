@@ -14,6 +14,7 @@ EventKind = Literal[
 ]
 EVENT_KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 DeliveryState = Literal["pending", "delivered", "failed"]
+
 _Name = Annotated[GivenName, Field(description="For people; each has another.")]
 _Url = Annotated[
     str, Field(min_length=1, max_length=2_000, description="https:// and where to; as it is sent.")
