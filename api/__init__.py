@@ -9,11 +9,12 @@ is in `web` (HTTP), `store` (the database), `access` (tokens and roles) and besi
 `app.create_app` and `commands` are the composition roots, the only places that read the environment
 or the clock.
 
-To add a slice: a folder with `tables.py` (classes of `store.database.Record`, imported by
-`api.tables`, and a migration), `repository.py` (all SQL), `service.py`, `schemas.py`, and
-`endpoints.py` with a router of `routing.slice_router`, listed in `app.ROUTERS`. A route takes
-its least role (`access.authentication.Viewer` …) and `transactions.Read` or `Write`. Whoever writes
-calls `audit.log.record`, or `streams.epochs.record_epoch` if what runs on a stream changes, after
-`streams.service.locked_stream`. Refusals are `web.problems.Refusal`, documented with
+To add a slice: its requests and answers in `contract.service`, and a folder with `tables.py`
+(classes of `store.database.Record`, imported by `api.tables`, and a migration), `repository.py`
+(all SQL), `service.py`, which makes answers of rows by `store.views.view_of`, `filters.py` where it
+has lists, and `endpoints.py` with a router of `routing.slice_router`, listed in `app.ROUTERS`. A
+route takes its least role (`access.authentication.Viewer` …) and `transactions.Read` or `Write`.
+Whoever writes calls `audit.log.record`, or `streams.epochs.record_epoch` if what runs on a stream
+changes, after `streams.service.locked_stream`. Refusals are `web.problems.Refusal`, documented with
 `web.problems.documented`. docs/api.md lists every route.
 """

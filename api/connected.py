@@ -1,13 +1,15 @@
 """What every command that speaks with a rule service has: its options, and how errors end it.
 
-    --url, --token, PERCEPT_* ──► connected ──► Client; its errors ──► standard error, exit code
+    --url, --token, PERCEPT_* ──► service_command ──► Client; errors ──► standard error, exit code
 
 Exit codes: 1 = the service did not answer, or refused; 2 = what was given is wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Final, NoReturn
+from functools import wraps
+from inspect import Parameter, getdoc, signature
+from typing import Annotated, Any, Concatenate, Final, NoReturn
 
 import typer
 from rich.console import Console
@@ -18,6 +20,10 @@ from cep.printable import printable
 
 FAILED: Final = 1
 BAD_INPUT: Final = 2
+EXIT_CODES: Final = (
+    "Exit code 0 = done, 1 = something is not there or does not allow it, the service did not "
+    "answer or refused, 2 = what was given is wrong."
+)
 DEFAULT_URL: Final = "http://127.0.0.1:8321"
 
 Url = Annotated[
@@ -58,6 +64,34 @@ def connected(url: str, token: str, *, allow_plain_http: bool) -> Iterator[Clien
             yield client
         except ServiceError as error:
             end(str(error), code=BAD_INPUT if isinstance(error, Invalid) else FAILED)
+
+
+def service_command(command: Callable[Concatenate[Client, ...], None]) -> Callable[..., None]:
+    """Return a command that is called with a client instead of the options to make it from.
+
+    Its `--token` and `--url` come behind its arguments, `--allow-plain-http` at the end. An error
+    of the service ends it and is told. Its help ends with exit codes, its own if it has some.
+    """
+
+    @wraps(command)
+    def run(*, token: str, url: str, allow_plain_http: bool, **options: Any) -> None:
+        with connected(url, token, allow_plain_http=allow_plain_http) as client:
+            command(client, **options)
+
+    _, *own = signature(command).parameters.values()
+    parameters = [
+        *(each for each in own if each.kind is not Parameter.KEYWORD_ONLY),
+        Parameter("token", Parameter.KEYWORD_ONLY, annotation=Token),
+        Parameter("url", Parameter.KEYWORD_ONLY, annotation=Url, default=DEFAULT_URL),
+        *(each for each in own if each.kind is Parameter.KEYWORD_ONLY),
+        Parameter("allow_plain_http", Parameter.KEYWORD_ONLY, annotation=PlainHttp, default=False),
+    ]
+    run.__signature__ = signature(command).replace(  # type: ignore[attr-defined] # Typer reads it
+        parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
+    )
+    told = getdoc(command) or ""
+    run.__doc__ = told if "Exit code" in told else f"{told}\n\n{EXIT_CODES}"
+    return run
 
 
 def tell_error(message: str) -> None:

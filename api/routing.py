@@ -37,8 +37,9 @@ from api.transactions import CurrentUnitOfWork, UnitOfWork, open_writing
 from api.web.bodies import BudgetShare, read_body
 from api.web.json_bodies import parsed_body
 from api.web.known_answers import unless_known
-from api.web.problems import Flaw, Refusal, escaped, invalid
+from api.web.problems import Refusal, escaped, invalid
 from cep.expression.errors import near_name
+from contract.service.problems import Flaw
 
 # What anybody may send, such as a token to sign in with.
 _OPEN_BODY_BYTES: Final = 4_096

@@ -36,10 +36,9 @@ from cep.file_trouble import file_trouble
 from cep.instants import instant_ms
 from cep.keyed.event_check import EventCheck, warning_of_open
 from cep.printable import printable
-from cep.trials.explanation import MOST_ATTEMPTS
 from cep.trials.key_history import MOST_READ, BadQuestion, KeySpan
 from cep.trials.near_misses import Wanted
-from cep.trials.reports import KeyReport
+from cep.trials.reports import MOST_ATTEMPTS, KeyReport
 
 _MOST_EVENTS: Final = 200_000
 

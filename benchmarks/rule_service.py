@@ -20,16 +20,15 @@ from typing import IO, Annotated, Any
 import httpx2
 import typer
 
-from api.access.authentication import Role
 from api.processors.checks import StreamFacts, examine_document
 from api.processors.creation import create
 from api.store.database import Database, migrate
-from api.streams.schemas import StreamDocument
 from api.streams.service import check_definition, register
-from api.tokens.schemas import TokenDocument
 from api.tokens.service import create as create_token
 from api.transactions import Writing
 from cep.events.order import EventTime
+from contract.service.streams import StreamDocument
+from contract.service.tokens import Role, TokenDocument
 
 STREAM = {
     "name": "bench",

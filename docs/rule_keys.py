@@ -19,9 +19,9 @@ ROOT: Final = Path(__file__).parents[1]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from api.streams.schemas import StreamDocument  # noqa: E402 - found by then
 from cep.definition.document import ProcessorFile  # noqa: E402
 from cep.definition.list_documents import ListFile  # noqa: E402
+from contract.service.streams import StreamDocument  # noqa: E402
 
 Schema = Mapping[str, Any]
 

@@ -57,7 +57,7 @@ def _rule() -> dict[str, Any]:
 
 
 def _stream() -> dict[str, Any]:
-    from api.streams.schemas import StreamDocument  # noqa: PLC0415 - as above
+    from contract.service.streams import StreamDocument  # noqa: PLC0415 - as above
 
     return {**StreamDocument.model_json_schema(), "title": "Percept stream"}
 

@@ -12,7 +12,6 @@ import json
 import math
 import secrets
 from dataclasses import dataclass
-from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated, Final
 
@@ -26,21 +25,12 @@ from api.runtime import CurrentRuntime, Runtime
 from api.store.confinement import confine
 from api.web.cross_site import refuse_cross_site
 from api.web.problems import Refusal
+from contract.service.tokens import Role
 
 TOKEN_PREFIX: Final = "percept_"  # noqa: S105 - no secret, but what secret scanners look for
 SESSION_COOKIE: Final = "percept_session"  # holds a token; set by api.dashboard.session
 
 _FAILED_LOGIN_COST = 10  # a wrong token empties the bucket of its address ten times as fast
-
-
-class Role(StrEnum):
-    """What a token may do."""
-
-    VIEWER = "viewer"
-    AUTHOR = "author"
-    PUBLISHER = "publisher"
-    ADMIN = "admin"
-    JOB = "job"
 
 
 _RANKS: Final = (Role.VIEWER, Role.AUTHOR, Role.PUBLISHER, Role.ADMIN)

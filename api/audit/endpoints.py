@@ -7,11 +7,13 @@ from fastapi import Depends
 from api.access.authentication import Viewer
 from api.audit.actions import QUARANTINE
 from api.audit.repository import ChangeFilter, changes_below, failed_events
-from api.audit.schemas import ChangeView, FailurePlace
 from api.audit.tables import Change
 from api.routing import slice_router
+from api.store.views import view_of
 from api.transactions import Read
-from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, place_in
+from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, place_in
+from contract.service.audit import ChangeView, FailurePlace
+from contract.service.pages import Page
 
 router = slice_router("/v1", "audit", for_confined=True)
 
@@ -36,19 +38,5 @@ def list_changes(
 
 
 def _view(change: Change, failed_at: str | None) -> ChangeView:
-    return ChangeView(
-        id=change.id,
-        at=change.at_ms,
-        actor=change.actor,
-        actor_id=change.actor_id,
-        action=change.action,
-        stream=change.stream,
-        epoch=change.epoch,
-        processor_id=change.processor_id,
-        old_version=change.old_version,
-        new_version=change.new_version,
-        subject=change.subject,
-        comment=change.comment,
-        request_id=change.request_id,
-        failed_at=None if failed_at is None else FailurePlace.model_validate_json(failed_at),
-    )
+    place = None if failed_at is None else FailurePlace.model_validate_json(failed_at)
+    return view_of(ChangeView, change, failed_at=place)

@@ -7,20 +7,14 @@ from starlette.status import HTTP_202_ACCEPTED
 
 from api.access.authentication import Author, Job, Viewer
 from api.backtests import repository, service, turns
-from api.backtests.schemas import (
-    BacktestFilter,
-    BacktestRequest,
-    BacktestSummary,
-    BacktestView,
-    Workers,
-)
+from api.backtests.filters import BacktestFilter
 from api.processors.checks import CheckedDocument
 from api.processors.publishing import checked_document
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.transactions import Read, Write
-from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, place_in
-from api.web.problems import Flaw, documented, invalid
+from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, place_in
+from api.web.problems import documented, invalid
 from cep.definition.document import StreamName
 from contract.backtests import (
     BacktestClaim,
@@ -30,6 +24,9 @@ from contract.backtests import (
     BacktestRelease,
     BacktestTurn,
 )
+from contract.service.backtests import BacktestRequest, BacktestSummary, BacktestView, Workers
+from contract.service.pages import Page
+from contract.service.problems import Flaw
 
 router = slice_router("/v1/backtests", "backtests", for_confined=True)
 

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, undefer
 
-from api.backtests.schemas import BacktestFilter
+from api.backtests.filters import BacktestFilter
 from api.backtests.tables import QUEUED, RUNNING, Backtest, BacktestWorker
 
 BACKTESTS: Final = Backtest.question.is_(None)

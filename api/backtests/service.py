@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from api.audit.actions import Action
 from api.audit.log import record
 from api.backtests import repository
-from api.backtests.schemas import BacktestRequest, BacktestSummary, BacktestView, Workers
 from api.backtests.tables import CANCELLED, QUEUED, RUNNING, Backtest
 from api.processors.checks import CheckedDocument
 from api.processors.repository import open_publications, processor_of
@@ -19,16 +18,17 @@ from api.processors.tables import ProcessorVersion
 from api.processors.versions import version_in
 from api.processors.views import existing_processor
 from api.settings import Settings
+from api.store.views import view_of
 from api.streams.service import existing_stream, locked_stream
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from contract.canonical import canonical_json
+from contract.service.backtests import BacktestRequest, BacktestSummary, BacktestView, Workers
+from contract.service.problems import Flaw
 
 WORKER_SEEN_MS: Final = 60_000
 """A worker that has not asked for so long counts as gone."""
 _MOST_WAITING: Final = 20
-
-_SUMMARY: Final = tuple(BacktestSummary.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +130,19 @@ def existing_backtest(session: Session, number: int) -> Backtest:
 
 def summary(backtest: Backtest) -> BacktestSummary:
     """Return a line of a list."""
-    return BacktestSummary.model_validate(_summary(backtest))
+    return view_of(BacktestSummary, backtest, since=backtest.from_ms)
 
 
 def view(backtest: Backtest) -> BacktestView:
     """Return a backtest, whole."""
-    whole = {
-        "document": json.loads(backtest.document),
-        "against": None if backtest.against is None else json.loads(backtest.against),
-        "report": None if backtest.report is None else json.loads(backtest.report),
-    }
-    return BacktestView.model_validate(_summary(backtest) | whole)
+    return view_of(
+        BacktestView,
+        backtest,
+        since=backtest.from_ms,
+        document=json.loads(backtest.document),
+        against=None if backtest.against is None else json.loads(backtest.against),
+        report=None if backtest.report is None else json.loads(backtest.report),
+    )
 
 
 def workers(session: Session, stream: str, now_ms: int) -> Workers:
@@ -191,17 +193,6 @@ def _side(stream: str, version: ProcessorVersion) -> _Side:
     identity = {"id": version.processor_id, "stream": stream}
     written = identity | json.loads(version.definition)
     return _Side(stream, version.processor_id, version.version, version.content_hash, written)
-
-
-def _summary(backtest: Backtest) -> dict[str, Any]:
-    times = {
-        "since": backtest.from_ms,
-        "until": backtest.until_ms,
-        "created_at": backtest.created_at_ms,
-        "started_at": backtest.started_at_ms,
-        "ended_at": backtest.ended_at_ms,
-    }
-    return times | {name: getattr(backtest, name) for name in _SUMMARY if name not in times}
 
 
 def _record(writing: Writing, action: Action, backtest: Backtest) -> None:

@@ -12,14 +12,13 @@ from typing import Final, cast
 from sqlalchemy.orm import Session
 
 from api.backtests import repository
-from api.backtests.schemas import BacktestSummary
 from api.backtests.service import WORKER_SEEN_MS, summary
 from api.backtests.tables import DONE, FAILED, QUEUED, RUNNING, Backtest
 from api.list_store import repository as lists
 from api.streams import repository as streams
 from api.transactions import Writing
 from api.triage.repository import newest_labels
-from api.web.problems import Flaw, Refusal, invalid
+from api.web.problems import Refusal, invalid
 from cep.list_content import ListType
 from cep.pattern import Pattern
 from cep.trials.reports import SpanReport
@@ -35,6 +34,8 @@ from contract.backtests import (
     KnownLabel,
     KnownList,
 )
+from contract.service.backtests import BacktestSummary
+from contract.service.problems import Flaw
 from contract.snapshot import StreamDefinition
 
 TURN_MS: Final = 60_000

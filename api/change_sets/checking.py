@@ -14,9 +14,8 @@ from typing import Annotated, Any, Final
 from fastapi import Path
 from starlette.concurrency import run_in_threadpool
 
-from api.access.authentication import Author, Principal, Role
+from api.access.authentication import Author, Principal
 from api.change_sets.refusals import Refused, require_none
-from api.change_sets.schemas import Action, ChangeSet, RuleChange
 from api.processors.checks import CheckedDocument
 from api.processors.parameter_endpoints import changed_values
 from api.processors.publishing import check_alone, verify_version
@@ -24,8 +23,11 @@ from api.processors.service import require_no_schedule
 from api.runtime import CurrentRuntime, Runtime
 from api.streams.service import existing_stream
 from api.web.preconditions import quoted
-from api.web.problems import Flaw, Refusal, invalid
+from api.web.problems import Refusal, invalid
 from cep.definition.document import StreamName
+from contract.service.change_sets import Action, ChangeSet, RuleChange
+from contract.service.problems import Flaw
+from contract.service.tokens import Role
 
 CHECK_SECONDS: Final = 60.0
 """So long the documents of a set may take, whose examples are run one after the other."""

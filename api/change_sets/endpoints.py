@@ -7,10 +7,10 @@ from fastapi import Depends, Query
 from api.access.authentication import Author
 from api.change_sets import making
 from api.change_sets.checking import CheckedSet, checked_set
-from api.change_sets.schemas import ChangeSetView
 from api.routing import slice_router
 from api.transactions import Write
 from api.web.problems import documented
+from contract.service.change_sets import ChangeSetView
 
 router = slice_router("/v1/streams/{stream}/change-sets", "change sets", for_confined=True)
 

@@ -13,18 +13,19 @@ from http import HTTPStatus
 
 from api.change_sets.checking import CheckedChange, CheckedSet, tag_of_base, without_base
 from api.change_sets.refusals import Refused, require_none
-from api.change_sets.schemas import RuleChange, RuleChanged
 from api.processors import creation, repository, service, views
 from api.processors.checks import CheckedDocument
 from api.processors.publishing import may_publish, warned_of_same
-from api.processors.schemas import DELETED, PAUSED, Difference
 from api.processors.service import Published
 from api.processors.tables import Processor
 from api.rollouts import service as rollouts
 from api.streams.service import locked_stream
 from api.transactions import Writing
 from api.web.preconditions import names_tag
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
+from contract.service.change_sets import RuleChange, RuleChanged
+from contract.service.problems import Flaw
+from contract.service.processors import DELETED, PAUSED, Difference
 
 
 def make(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from api.web.problems import Flaw, Refusal
+from api.web.problems import Refusal
+from contract.service.problems import Flaw
 
 _SHOWN: Final = 100
 

@@ -10,20 +10,11 @@ with Client("https://rules.example.com", token) as client:
     client.wait_until_running("logins", "failed-logins", published.version)
 """
 
-from api.client.backtests import Backtest, BacktestClient, BacktestLine, NotEnded
-from api.client.change_sets import ChangedRules, RuleChange, RuleChanged
-from api.client.client import Client
-from api.client.diagnosis import (
-    Diagnosis,
-    DiagnosisLine,
-    Funnel,
-    FunnelInJob,
-    FunnelStep,
-    FunnelVersion,
-)
+from api.client.backtests import BacktestClient, NotEnded
+from api.client.change_sets import RuleChange
+from api.client.client import Client, Stream
 from api.client.errors import (
     Conflict,
-    Flaw,
     Invalid,
     NotAllowed,
     NotFound,
@@ -32,46 +23,110 @@ from api.client.errors import (
     ServiceError,
     Unreachable,
 )
-from api.client.explanations import Explanation, ExplanationLine, NotExplained
-from api.client.lists import (
-    ChangedList,
-    ListClient,
-    ListVersionLine,
+from api.client.explanations import NotExplained
+from api.client.lists import ListClient
+from api.client.matches import Label
+from api.client.rollouts import RolloutClient
+from contract.service.backtests import BacktestSummary as BacktestLine
+from contract.service.backtests import BacktestView as Backtest
+from contract.service.change_sets import ChangeSetView as ChangedRules
+from contract.service.change_sets import RuleChanged
+from contract.service.diagnosis import (
+    Diagnosis,
+    DiagnosisLine,
+    Funnel,
+    FunnelInJob,
+    FunnelStep,
+    FunnelVersion,
+    PartialMatchesInJob,
+)
+from contract.service.diagnosis import (
+    OpenPartialMatchView as PartialMatch,
+)
+from contract.service.diagnosis import (
+    PartialMatchesOfKey as PartialMatches,
+)
+from contract.service.explanations import ExplanationLine
+from contract.service.explanations import ExplanationView as Explanation
+from contract.service.jobs import (
+    HeldVersionView as RunningVersion,
+)
+from contract.service.jobs import (
+    RunningVersionsInJob as RunningJob,
+)
+from contract.service.jobs import (
+    RunningView as Running,
+)
+from contract.service.lists import (
+    ListChangeView as ChangedList,
+)
+from contract.service.lists import (
+    ListSummary as ValueListLine,
+)
+from contract.service.lists import (
+    ListVersionView as ListVersionLine,
+)
+from contract.service.lists import (
+    ListView as ValueList,
+)
+from contract.service.lists import (
     NamingRule,
-    ValueList,
-    ValueListLine,
 )
-from api.client.match_views import (
-    Label,
-    Match,
-    MatchLine,
-    MatchTriage,
-    Note,
-    RuleTriage,
+from contract.service.matches import (
+    MatchSummary as MatchLine,
+)
+from contract.service.matches import (
+    MatchView as Match,
+)
+from contract.service.matches import (
     StandsFor,
-    Triage,
-    TriageResult,
 )
-from api.client.partial_matches import PartialMatch, PartialMatches, PartialMatchesInJob
-from api.client.proposals import (
-    Approval,
-    Proposal,
-    ProposalComment,
-    ProposalLine,
+from contract.service.matches import (
+    TriageSummary as Triage,
+)
+from contract.service.problems import Flaw
+from contract.service.processors import (
+    ProcessorSummary as ProcessorLine,
+)
+from contract.service.processors import (
+    ProcessorView as Processor,
+)
+from contract.service.processors import (
+    PublishedVersion,
+    TriedVersion,
+)
+from contract.service.processors import (
+    VersionSummary as VersionLine,
+)
+from contract.service.processors import (
+    VersionView as Version,
+)
+from contract.service.proposals import (
+    ApprovalView as Approval,
+)
+from contract.service.proposals import (
+    CommentView as ProposalComment,
+)
+from contract.service.proposals import (
+    ProposalSummary as ProposalLine,
+)
+from contract.service.proposals import (
+    ProposalView as Proposal,
+)
+from contract.service.proposals import (
     ProposedValues,
 )
-from api.client.rollouts import Rollout, RolloutClient, RolloutInJob
-from api.client.views import (
-    Processor,
-    ProcessorLine,
-    PublishedVersion,
-    Running,
-    RunningJob,
-    RunningVersion,
-    Stream,
-    TriedVersion,
-    Version,
-    VersionLine,
+from contract.service.rollouts import RolloutInJob
+from contract.service.rollouts import RolloutView as Rollout
+from contract.service.triage import (
+    NoteView as Note,
+)
+from contract.service.triage import (
+    RuleTriage,
+    TriageResult,
+)
+from contract.service.triage import (
+    TriageView as MatchTriage,
 )
 
 __all__ = [

@@ -8,13 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pydantic import Field
-
 from api.client.connection import Connection
 from api.client.errors import ServiceError
-from api.client.views import View
-from cep.instants import Instant
-from contract.backtests import BacktestReport
+from contract.service.backtests import BacktestSummary, BacktestView, Workers
 
 _PATH: Final = "/v1/backtests"
 _POLL_SECONDS: Final = 1.0
@@ -25,55 +21,6 @@ NO_WORKER: Final = "no worker has the events of this stream: start one with `per
 
 class NotEnded(ServiceError):
     """A backtest has not ended within the time that was given."""
-
-
-class BacktestLine(View):
-    """One backtest in a list; times are milliseconds.
-
-    `state` is queued, running, done, failed or cancelled.
-    """
-
-    number: int
-    stream: str
-    processor_id: str
-    version: int | None = Field(description="None = a document that is no version.")
-    content_hash: str
-    against_version: int | None
-    since: Instant | None
-    until: Instant | None
-    state: str
-    created_at: Instant
-    created_by: str
-    started_at: Instant | None
-    ended_at: Instant | None
-    worker: str
-    events_done: int
-    events_total: int
-    matches: int | None
-    gained: int | None
-    lost: int | None
-    error: str
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing of it changes any more."""
-        return self.state not in {"queued", "running"}
-
-
-class Backtest(BacktestLine):
-    """One backtest with what it ran, and what it has found."""
-
-    document: dict[str, Any]
-    against: dict[str, Any] | None
-    report: BacktestReport | None
-
-
-class _Worker(View):
-    name: str
-
-
-class _Workers(View):
-    workers: list[_Worker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +40,7 @@ class BacktestClient:
         closes_windows: bool = True,
         takes_labels: bool = True,
         comment: str = "",
-    ) -> BacktestLine:
+    ) -> BacktestSummary:
         """Ask for a backtest; a worker that has the events runs it.
 
         Args:
@@ -116,20 +63,20 @@ class BacktestClient:
             "takes_labels": takes_labels,
         }
         query = {"comment": comment}
-        return self.connection.read(BacktestLine, "POST", _PATH, body=body, query=query)
+        return self.connection.read(BacktestSummary, "POST", _PATH, body=body, query=query)
 
     def list(
         self, *, stream: str | None = None, rule: str | None = None, state: str | None = None
-    ) -> Iterator[BacktestLine]:
+    ) -> Iterator[BacktestSummary]:
         """Yield the backtests that are kept, newest first."""
         query = {"stream": stream, "processor": rule, "state": state}
-        return self.connection.pages(BacktestLine, _PATH, query)
+        return self.connection.pages(BacktestSummary, _PATH, query)
 
-    def read(self, number: int) -> Backtest:
+    def read(self, number: int) -> BacktestView:
         """Return a backtest with its report."""
-        return self.connection.read(Backtest, "GET", f"{_PATH}/{number}")
+        return self.connection.read(BacktestView, "GET", f"{_PATH}/{number}")
 
-    def wait(self, number: int, *, timeout_seconds: float = 900) -> Backtest:
+    def wait(self, number: int, *, timeout_seconds: float = 900) -> BacktestView:
         """Return a backtest when it has ended, however.
 
         Raises:
@@ -145,14 +92,14 @@ class BacktestClient:
             time.sleep(_POLL_SECONDS)
         return found
 
-    def cancel(self, number: int, *, comment: str = "") -> BacktestLine:
+    def cancel(self, number: int, *, comment: str = "") -> BacktestSummary:
         """Cancel a backtest; one that has ended stays as it is."""
         query = {"comment": comment}
         path = f"{_PATH}/{number}/cancel"
-        return self.connection.read(BacktestLine, "POST", path, query=query)
+        return self.connection.read(BacktestSummary, "POST", path, query=query)
 
     def workers(self, stream: str) -> tuple[str, ...]:
         """Return the names of the workers that have the events of a stream."""
         query = {"stream": stream}
-        answer = self.connection.read(_Workers, "GET", f"{_PATH}/workers", query=query)
+        answer = self.connection.read(Workers, "GET", f"{_PATH}/workers", query=query)
         return tuple(each.name for each in answer.workers)

@@ -8,11 +8,7 @@ from typing import Any, Final, Literal, Required, TypedDict
 from urllib.parse import quote
 
 from api.client.connection import Connection
-from api.client.errors import Flaw
-from api.client.views import Difference, View
-
-MOST_CHANGES: Final = 500
-"""How many changes a set may have."""
+from contract.service.change_sets import ChangeSetView
 
 # The service takes up to a minute to check the documents of a set, and then makes it.
 _ANSWER_SECONDS: Final = 120.0
@@ -39,35 +35,6 @@ class RuleChange(TypedDict, total=False):
     share_percent: float
 
 
-class RuleChanged(View):
-    """What one change has made of its rule, or would make of it.
-
-    `state_before` is `None` if there was no such rule; `added_version` is the version that it has
-    made, if any; `differences` are told of dry runs only.
-    """
-
-    action: str
-    id: str
-    is_changed: bool
-    state_before: str | None
-    state: str
-    revision: int
-    version: int
-    added_version: int | None
-    withdrawn: list[int]
-    warnings: list[Flaw]
-    differences: list[Difference] | None
-
-
-class ChangedRules(View):
-    """What a change set has changed, since its `epoch`; `None` if nothing that runs has changed."""
-
-    stream: str
-    is_dry_run: bool
-    epoch: int | None
-    changes: list[RuleChanged]
-
-
 class ChangeSetCalls:
     """What a client does with change sets; see `Client`."""
 
@@ -89,7 +56,7 @@ class ChangeSetCalls:
         *,
         dry_run: bool = False,
         comment: str = "",
-    ) -> ChangedRules:
+    ) -> ChangeSetView:
         """Make up to 500 changes of the rules of a stream together, as one epoch, or none of them.
 
         Args:
@@ -103,7 +70,7 @@ class ChangeSetCalls:
             ServiceError: one is refused; its `flaws` say which (`/changes/3/…`). Nothing is made.
         """
         return self._connection.read(
-            ChangedRules,
+            ChangeSetView,
             "POST",
             f"/v1/streams/{quote(stream, safe='')}/change-sets",
             body={"changes": [dict(change) for change in changes]},

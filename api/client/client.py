@@ -9,29 +9,33 @@ import httpx2
 from api.client.backtests import BacktestClient
 from api.client.change_sets import ChangeSetCalls
 from api.client.connection import Connection, view_of
-from api.client.diagnosis import Diagnosis, Funnel
 from api.client.documents import ProcessorParts, processor_document
-from api.client.errors import Flaw, NotFound
-from api.client.explanations import Explanation, wait_for_explanation
+from api.client.errors import NotFound
+from api.client.explanations import wait_for_explanation
 from api.client.lists import ListClient
 from api.client.matches import MatchCalls
-from api.client.partial_matches import PartialMatches, wait_for_answers
+from api.client.partial_matches import wait_for_answers
 from api.client.proposals import ProposalCalls
 from api.client.rollouts import RolloutClient
-from api.client.snoozes import Snooze, SnoozeClient, Snoozes
+from api.client.snoozes import SnoozeClient
 from api.client.tokens import TokenClient
-from api.client.views import (
-    Processor,
-    ProcessorLine,
-    Running,
-    Stream,
-    Version,
-    VersionLine,
-)
 from api.client.waiting import Patience, wait_until_running
 from api.client.webhooks import WebhookClient
 from cep.pattern import Pattern
 from cep.signing.keys import SigningKeys
+from contract.service.diagnosis import Diagnosis, Funnel, PartialMatchesOfKey
+from contract.service.explanations import ExplanationView
+from contract.service.jobs import RunningView
+from contract.service.problems import Flaw
+from contract.service.processors import ProcessorSummary, ProcessorView, VersionSummary, VersionView
+from contract.service.snoozes import Snoozes, SnoozeView
+from contract.service.streams import StreamView
+
+
+class Stream(StreamView):
+    """A stream; `etag` names its definition, for `if_match`, and is empty in lists."""
+
+    etag: str = ""
 
 
 class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
@@ -138,7 +142,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         paused: bool = False,
         if_match: str | None = None,
         **parts: Unpack[ProcessorParts],
-    ) -> Processor:
+    ) -> ProcessorView:
         """Create a processor or publish its next version; the same content again makes none.
 
         Python conditions and functions are pickled and signed with the newest signing key.
@@ -186,7 +190,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         comment: str = "",
         paused: bool = False,
         shadow: bool = False,
-    ) -> Processor:
+    ) -> ProcessorView:
         """Add the processor in a document and return it; with `shadow`, it is only tried at first.
 
         Raises:
@@ -198,12 +202,12 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
             "shadow": "true" if shadow else None,
         }
         return self._connection.read(
-            Processor, "POST", "/v1/processors", body=dict(document), query=query
+            ProcessorView, "POST", "/v1/processors", body=dict(document), query=query
         )
 
     def replace(
         self, document: Mapping[str, Any], *, if_match: str, comment: str = ""
-    ) -> Processor:
+    ) -> ProcessorView:
         """Publish a document as the next version of its processor and return it."""
         return self._change(
             "PUT", str(document["id"]), body=dict(document), if_match=if_match, comment=comment
@@ -211,7 +215,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
 
     def label(
         self, processor_id: str, *, if_match: str = "*", comment: str = "", **labels: Any
-    ) -> Processor:
+    ) -> ProcessorView:
         """Change labels (description, owner, tags) and return the processor; no version is made."""
         return self._change("PATCH", processor_id, body=labels, if_match=if_match, comment=comment)
 
@@ -222,7 +226,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         *,
         if_match: str = "*",
         comment: str = "",
-    ) -> Processor:
+    ) -> ProcessorView:
         """Publish a version with other values of parameters, and return the processor.
 
         Args:
@@ -253,9 +257,9 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         response = self._connection.send("POST", "/v1/validate", body=dict(document))
         return [Flaw.model_validate(warning) for warning in response.json()["warnings"]]
 
-    def get(self, processor_id: str) -> Processor:
+    def get(self, processor_id: str) -> ProcessorView:
         """Return a processor with its newest version."""
-        return self._connection.read(Processor, "GET", _processor(processor_id))
+        return self._connection.read(ProcessorView, "GET", _processor(processor_id))
 
     def processors(  # noqa: PLR0913 - keyword options with defaults
         self,
@@ -267,7 +271,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         text: str | None = None,
         problem: bool | None = None,
         sort: str = "id",
-    ) -> Iterator[ProcessorLine]:
+    ) -> Iterator[ProcessorSummary]:
         """Yield processors, all pages of them; deleted ones only with `state="deleted"`."""
         query = {
             "stream": stream,
@@ -278,28 +282,28 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
             "problem": None if problem is None else str(problem).lower(),
             "sort": sort,
         }
-        return self._connection.pages(ProcessorLine, "/v1/processors", query)
+        return self._connection.pages(ProcessorSummary, "/v1/processors", query)
 
-    def versions(self, processor_id: str) -> Iterator[VersionLine]:
+    def versions(self, processor_id: str) -> Iterator[VersionSummary]:
         """Yield the versions of a processor, newest first; of a deleted one, too."""
-        return self._connection.pages(VersionLine, f"{_processor(processor_id)}/versions")
+        return self._connection.pages(VersionSummary, f"{_processor(processor_id)}/versions")
 
-    def version(self, processor_id: str, version: int) -> Version:
+    def version(self, processor_id: str, version: int) -> VersionView:
         """Return one version, whole."""
         path = f"{_processor(processor_id)}/versions/{version}"
-        return self._connection.read(Version, "GET", path)
+        return self._connection.read(VersionView, "GET", path)
 
-    def pause(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> Processor:
+    def pause(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> ProcessorView:
         """Stop a processor but keep it; doing so twice changes nothing."""
         return self._change("POST", processor_id, "/pause", if_match=if_match, comment=comment)
 
-    def resume(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> Processor:
+    def resume(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> ProcessorView:
         """Let a paused processor run again; doing so twice changes nothing."""
         return self._change("POST", processor_id, "/resume", if_match=if_match, comment=comment)
 
     def roll_back(
         self, processor_id: str, version: int, *, if_match: str = "*", comment: str = ""
-    ) -> Processor:
+    ) -> ProcessorView:
         """Publish the content of an old version as a new one; a deleted processor comes back."""
         return self._change(
             "POST",
@@ -312,7 +316,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
 
     def cancel(
         self, processor_id: str, version: int, *, if_match: str = "*", comment: str = ""
-    ) -> Processor:
+    ) -> ProcessorView:
         """Cancel a scheduled version; versions published before it keep running."""
         action = f"/versions/{version}/cancel"
         return self._change("POST", processor_id, action, if_match=if_match, comment=comment)
@@ -334,7 +338,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         """Return what can be done with the snoozes of a processor; nothing is sent yet."""
         return SnoozeClient(self._connection, f"{_processor(processor_id)}/snoozes")
 
-    def snoozed(self, stream: str) -> list[Snooze]:
+    def snoozed(self, stream: str) -> list[SnoozeView]:
         """Return the snoozes of all processors of a stream."""
         return self._connection.read(Snoozes, "GET", f"{_stream(stream)}/snoozes").items
 
@@ -361,7 +365,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
 
     def partial_matches(
         self, processor_id: str, key: str = "", *, timeout_seconds: float = 30
-    ) -> PartialMatches:
+    ) -> PartialMatchesOfKey:
         """Return what is open for one key of a processor, in each running job.
 
         Args:
@@ -376,7 +380,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         """
         path = f"{_processor(processor_id)}/partial-matches"
         return wait_for_answers(
-            lambda: self._connection.read(PartialMatches, "GET", path, query={"key": key}),
+            lambda: self._connection.read(PartialMatchesOfKey, "GET", path, query={"key": key}),
             timeout_seconds,
         )
 
@@ -390,7 +394,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         version: int | None = None,
         attempts: int = 3,
         timeout_seconds: float = 60,
-    ) -> Explanation:
+    ) -> ExplanationView:
         """Return why a processor found no match for a key in a span, from the archive of a worker.
 
         Args:
@@ -412,31 +416,31 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         path = f"{_processor(processor_id)}/explanations"
         span = {"since": since, "until": until}
         body = span | {"key": key, "version": version, "attempts": attempts}
-        asked = self._connection.read(Explanation, "POST", path, body=body)
+        asked = self._connection.read(ExplanationView, "POST", path, body=body)
         return wait_for_explanation(
             asked,
-            lambda: self._connection.read(Explanation, "GET", f"{path}/{asked.number}"),
+            lambda: self._connection.read(ExplanationView, "GET", f"{path}/{asked.number}"),
             lambda: self.cancel_explanation(processor_id, asked.number),
             timeout_seconds,
         )
 
-    def cancel_explanation(self, processor_id: str, number: int) -> Explanation:
+    def cancel_explanation(self, processor_id: str, number: int) -> ExplanationView:
         """Cancel a question of `why_no_match`; one that has ended stays as it is.
 
         Raises:
             NotFound: the processor has none of this number.
         """
         path = f"{_processor(processor_id)}/explanations/{number}/cancel"
-        return self._connection.read(Explanation, "POST", path)
+        return self._connection.read(ExplanationView, "POST", path)
 
     def funnel(self, processor_id: str) -> Funnel:
         """Return how far the partial matches of a processor get, and why they end."""
         return self._connection.read(Funnel, "GET", f"{_processor(processor_id)}/funnel")
 
-    def running(self, stream: str, processor_id: str) -> Running:
+    def running(self, stream: str, processor_id: str) -> RunningView:
         """Return the versions of a processor that the jobs of a stream run."""
         path = f"{_stream(stream)}/processors/{quote(processor_id, safe='')}/running"
-        return self._connection.read(Running, "GET", path)
+        return self._connection.read(RunningView, "GET", path)
 
     def wait_until_running(  # noqa: PLR0913 - keyword options with defaults
         self,
@@ -447,7 +451,7 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         *,
         pending_is_enough: bool = False,
         poll_seconds: float = 1,
-    ) -> Running:
+    ) -> RunningView:
         """Return once every live job of the stream runs a version, at least one.
 
         Args:
@@ -483,9 +487,9 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         if_match: str,
         comment: str,
         body: Any = None,
-    ) -> Processor:
+    ) -> ProcessorView:
         return self._connection.read(
-            Processor,
+            ProcessorView,
             method,
             f"{_processor(processor_id)}{action}",
             body=body,

@@ -8,39 +8,11 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import httpx2
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
+
+from contract.service.problems import Flaw, Problem
 
 _LONGEST_TEXT: Final = 500
-
-
-class Flaw(BaseModel):
-    """One problem of a document; `pointer` says where (RFC 6901)."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    pointer: str
-    detail: str
-    remedy: str = ""
-    line: int | None = None
-    column: int | None = None
-    snippet: str = ""
-
-    def __str__(self) -> str:
-        place = self.pointer or "the whole"
-        if self.line is not None:
-            column = "" if self.column is None else f", column {self.column}"
-            place += f" (line {self.line}{column})"
-        told = f"{place}: {self.detail} {self.remedy}".rstrip()
-        return f"{told}\n{self.snippet}" if self.snippet else told
-
-
-class _Problem(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    title: str = ""
-    detail: str = ""
-    request_id: str = ""
-    errors: tuple[Flaw, ...] = ()
 
 
 class ServiceError(Exception):
@@ -126,18 +98,20 @@ def error_of(response: httpx2.Response) -> ServiceError:
     return kind(
         problem.detail or problem.title,
         status=response.status_code,
-        flaws=problem.errors,
+        flaws=tuple(problem.errors),
         request_id=problem.request_id,
     )
 
 
-def _problem(response: httpx2.Response) -> _Problem:
+def _problem(response: httpx2.Response) -> Problem:
     try:
-        return _Problem.model_validate(response.json())
+        return Problem.model_validate(response.json())
     except (ValidationError, ValueError):
         # Not from the service but from something in front of it, such as a proxy.
-        text = response.text.strip()[:_LONGEST_TEXT]
-        return _Problem(detail=text or response.reason_phrase)
+        text = response.text.strip()[:_LONGEST_TEXT] or response.reason_phrase
+        return Problem(
+            title="", status=response.status_code, detail=text, instance="", request_id=""
+        )
 
 
 def answer_not_understood(response: httpx2.Response, reason: Any) -> ServiceError:

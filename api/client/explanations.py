@@ -1,4 +1,4 @@
-"""Views of why a rule found no match for a key in a span of the past, and the wait for the answer.
+"""Why a rule found no match for a key in a span of the past: the wait for the answer.
 
 Client.why_no_match ──ask──► a worker with the archive ──► Explanation: report, the same in words
 """
@@ -6,14 +6,10 @@ Client.why_no_match ──ask──► a worker with the archive ──► Expla
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final
-
-from pydantic import Field
+from typing import Final
 
 from api.client.errors import ServiceError
-from api.client.views import View
-from cep.instants import Instant
-from cep.trials.reports import SpanReport
+from contract.service.explanations import ExplanationView
 
 _POLL_SECONDS: Final = 0.5
 
@@ -22,41 +18,12 @@ class NotExplained(ServiceError):
     """No worker has told within the time that was given, or one could not tell; says why."""
 
 
-class ExplanationLine(View):
-    """A line of a report in words; `style` is bold, green, red, yellow or empty."""
-
-    text: str
-    style: str
-
-
-class Explanation(View):
-    """Why a rule found no match for a key in a span.
-
-    `state` is queued, running, done, failed or cancelled. `not_regarded` says what may hold matches
-    back of which the report does not tell; `lines` end with it.
-    """
-
-    number: int
-    processor_id: str
-    stream: str
-    version: int
-    key: list[Any]
-    since: Instant
-    until: Instant
-    state: str
-    worker: str
-    error: str
-    report: SpanReport | None = Field(description="None as long as no worker has told.")
-    not_regarded: list[str] = Field(default=[])
-    lines: list[ExplanationLine]
-
-
 def wait_for_explanation(
-    asked: Explanation,
-    read: Callable[[], Explanation],
+    asked: ExplanationView,
+    read: Callable[[], ExplanationView],
     cancel: Callable[[], object],
     timeout_seconds: float,
-) -> Explanation:
+) -> ExplanationView:
     """Return an explanation with its report.
 
     A wait that is given up, as with Ctrl-C, cancels the question: nobody would read the answer.

@@ -23,9 +23,9 @@ from api.client.errors import (
     Unreachable,
     answer_not_understood,
 )
-from api.client.match_views import MatchLine
 from contract.connections import connection_trouble
 from contract.reports import MatchKind
+from contract.service.matches import MatchSummary
 
 _FIRST_PAUSE_SECONDS: Final = 0.25
 _LONGEST_PAUSE_SECONDS: Final = 30.0
@@ -67,7 +67,7 @@ def followed(
     query: Query,
     after: int | None,
     on_trouble: Callable[[ServiceError], None],
-) -> Iterator[MatchLine]:
+) -> Iterator[MatchSummary]:
     """Yield matches as they come, without end.
 
     Args:
@@ -103,9 +103,9 @@ def followed(
         time.sleep(pause_seconds)
 
 
-def _match(event: ServerEvent, response: httpx2.Response) -> MatchLine:
+def _match(event: ServerEvent, response: httpx2.Response) -> MatchSummary:
     try:
-        return MatchLine.model_validate_json(event.data)
+        return MatchSummary.model_validate_json(event.data)
     except ValidationError as error:
         raise answer_not_understood(response, error) from error
 

@@ -10,87 +10,15 @@ from typing import Final
 from urllib.parse import quote
 
 import httpx2
-from pydantic import Field
 
 from api.client.connection import Connection
 from api.client.errors import Unreachable
-from api.client.views import View
-from cep.instants import Instant
 from cep.list_content import ListType, ListValue
 from contract.connections import connection_trouble
+from contract.service.lists import ListChangeView, ListSummary, ListVersionView, ListView
 
 _PAGE: Final = 500
 _SILENCE_SECONDS: Final = 60.0
-
-
-class ListVersionLine(View):
-    """One version of a list: an entry of its log; times are milliseconds.
-
-    `has_values` says whether its values are kept, `is_published` whether jobs are given it.
-    """
-
-    version: int
-    effective_from: Instant | None
-    is_published: bool
-    has_values: bool
-    count: int
-    added: int
-    removed: int
-    digest: str
-    restored_version: int | None
-    epoch: int
-    created_at: Instant
-    created_by: str
-    comment: str
-
-
-class NamingRule(View):
-    """A rule that names a list, with those of its versions that do and that jobs are given."""
-
-    processor_id: str
-    versions: list[int]
-
-
-class ValueListLine(View):
-    """A list of a stream and what jobs are given of it, without its values."""
-
-    stream: str
-    name: str
-    data_type: ListType = Field(alias="type")
-    description: str
-    version: int
-    count: int
-    revision: int
-    rule_count: int
-    published: list[ListVersionLine]
-    created_at: Instant
-    created_by: str
-    updated_at: Instant
-    updated_by: str
-
-    @property
-    def etag(self) -> str:
-        """The tag of its state, for `if_match`."""
-        return str(self.revision)
-
-
-class ValueList(ValueListLine):
-    """A list of a stream, what jobs are given of it, and the rules that name it."""
-
-    rules: list[NamingRule]
-
-
-class ChangedList(ValueList):
-    """A list after a change of its values, or as it is, if the change was only tried."""
-
-    is_changed: bool
-    withdrawn: list[int]
-    base_version: int
-    new_count: int
-    added: int
-    removed: int
-    first_added: list[str]
-    first_removed: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +32,13 @@ class ListClient:
     connection: Connection
     path: str
 
-    def all(self) -> Iterator[ValueListLine]:
+    def all(self) -> Iterator[ListSummary]:
         """Yield the lists by name."""
-        return self.connection.pages(ValueListLine, self.path)
+        return self.connection.pages(ListSummary, self.path)
 
-    def read(self, name: str) -> ValueList:
+    def read(self, name: str) -> ListView:
         """Return a list, what jobs are given of it, and the rules that name it."""
-        return self.connection.read(ValueList, "GET", self._of(name))
+        return self.connection.read(ListView, "GET", self._of(name))
 
     def create(
         self,
@@ -119,7 +47,7 @@ class ListClient:
         *,
         description: str = "",
         comment: str = "",
-    ) -> ValueList:
+    ) -> ListView:
         """Add a list without values.
 
         Raises:
@@ -127,14 +55,14 @@ class ListClient:
         """
         body = {"name": name, "type": data_type, "description": description}
         query = {"comment": comment}
-        return self.connection.read(ValueList, "POST", self.path, body=body, query=query)
+        return self.connection.read(ListView, "POST", self.path, body=body, query=query)
 
     def describe(
         self, name: str, description: str, *, if_match: str = "*", comment: str = ""
-    ) -> ValueList:
+    ) -> ListView:
         """Say what a list is for; no version is made."""
         return self.connection.read(
-            ValueList,
+            ListView,
             "PATCH",
             self._of(name),
             body={"description": description},
@@ -152,7 +80,7 @@ class ListClient:
         if_match: str = "*",
         comment: str = "",
         dry_run: bool = False,
-    ) -> ChangedList:
+    ) -> ListChangeView:
         """Give a list these values instead of those it has.
 
         Args:
@@ -172,7 +100,7 @@ class ListClient:
             {"content": values} if isinstance(values, bytes) else {"body": list(map(str, values))}
         )
         return self.connection.read(
-            ChangedList,
+            ListChangeView,
             "PUT",
             f"{self._of(name)}/values",
             query=_query(effective_from, comment, dry_run=dry_run)
@@ -192,13 +120,13 @@ class ListClient:
         if_match: str | None = None,
         comment: str = "",
         dry_run: bool = False,
-    ) -> ChangedList:
+    ) -> ListChangeView:
         """Add values to a list and remove some, up to 10,000 each; others stay.
 
         Whether they are there already does not matter, so no `if_match` is needed.
         """
         return self.connection.read(
-            ChangedList,
+            ListChangeView,
             "POST",
             f"{self._of(name)}/changes",
             body={"add": list(map(str, add)), "remove": list(map(str, remove))},
@@ -214,14 +142,14 @@ class ListClient:
         if_match: str = "*",
         comment: str = "",
         dry_run: bool = False,
-    ) -> ChangedList:
+    ) -> ListChangeView:
         """Give a list the values of an old version, at once, as a new one.
 
         Raises:
             Conflict: its values are kept no longer.
         """
         return self.connection.read(
-            ChangedList,
+            ListChangeView,
             "POST",
             f"{self._of(name)}/rollback",
             body={"version": version},
@@ -231,11 +159,11 @@ class ListClient:
 
     def cancel(
         self, name: str, version: int, *, if_match: str = "*", comment: str = ""
-    ) -> ValueList:
+    ) -> ListView:
         """Take back a scheduled version; what was published before it goes on."""
         path = f"{self._of(name)}/versions/{version}/cancel"
         query = {"comment": comment}
-        return self.connection.read(ValueList, "POST", path, query=query, if_match=if_match)
+        return self.connection.read(ListView, "POST", path, query=query, if_match=if_match)
 
     def delete(self, name: str, *, if_match: str = "*", comment: str = "") -> None:
         """Take a list and its values away.
@@ -247,9 +175,9 @@ class ListClient:
             "DELETE", self._of(name), query={"comment": comment}, if_match=if_match
         )
 
-    def versions(self, name: str) -> Iterator[ListVersionLine]:
+    def versions(self, name: str) -> Iterator[ListVersionView]:
         """Yield the log of a list: its versions, newest first."""
-        return self.connection.pages(ListVersionLine, f"{self._of(name)}/versions")
+        return self.connection.pages(ListVersionView, f"{self._of(name)}/versions")
 
     def values(
         self, name: str, *, prefix: str = "", contains: str = "", version: int | None = None

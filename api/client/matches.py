@@ -14,16 +14,10 @@ from api.client.connection import Connection, Query
 from api.client.documents import Moment
 from api.client.errors import ServiceError, answer_not_understood
 from api.client.following import followed
-from api.client.match_views import (
-    Label,
-    Match,
-    MatchLine,
-    MatchTriage,
-    Note,
-    RuleTriage,
-    TriageResult,
-)
-from cep.instants import iso_text
+from cep.instants import Instant, iso_text
+from contract.service.bases import Answer
+from contract.service.matches import MatchSummary, MatchView
+from contract.service.triage import NoteView, RuleTriage, TriageResult, TriageView
 
 
 class MatchFilter(TypedDict, total=False):
@@ -50,14 +44,28 @@ class MatchFilter(TypedDict, total=False):
     unassigned: bool
 
 
+class Label(Answer):
+    """What was decided about one match; times are milliseconds."""
+
+    match_id: str
+    rule: str
+    version: int
+    kind: str
+    key: list[Any]
+    start: Instant
+    end: Instant
+    label: str
+    labelled_at: Instant
+
+
 class MatchCalls:
     """What a client does with matches; see `Client`."""
 
     _connection: Connection
 
-    def matches(self, stream: str, **wanted: Unpack[MatchFilter]) -> Iterator[MatchLine]:
+    def matches(self, stream: str, **wanted: Unpack[MatchFilter]) -> Iterator[MatchSummary]:
         """Yield the recent matches of a stream that meet a filter, newest first."""
-        return self._connection.pages(MatchLine, f"{_stream(stream)}/matches", _query(wanted))
+        return self._connection.pages(MatchSummary, f"{_stream(stream)}/matches", _query(wanted))
 
     def follow_matches(
         self,
@@ -66,7 +74,7 @@ class MatchCalls:
         after: int | None = None,
         on_trouble: Callable[[ServiceError], None] = lambda _trouble: None,
         **wanted: Unpack[MatchFilter],
-    ) -> Iterator[MatchLine]:
+    ) -> Iterator[MatchSummary]:
         """Yield the matches of a stream that meet a filter as they come, without end.
 
         A connection that is lost is opened again; no match is missed and none comes twice, as long
@@ -85,13 +93,13 @@ class MatchCalls:
         path = f"{_stream(stream)}/matches/stream"
         return followed(self._connection, path, _query(wanted), after, on_trouble)
 
-    def match(self, stream: str, match_id: str) -> Match:
+    def match(self, stream: str, match_id: str) -> MatchView:
         """Return a match with its events."""
-        return self._connection.read(Match, "GET", _match(stream, match_id))
+        return self._connection.read(MatchView, "GET", _match(stream, match_id))
 
-    def triage(self, stream: str, match_id: str) -> MatchTriage:
+    def triage(self, stream: str, match_id: str) -> TriageView:
         """Return the triage of a match; also of one that has been removed since it was triaged."""
-        return self._connection.read(MatchTriage, "GET", f"{_match(stream, match_id)}/triage")
+        return self._connection.read(TriageView, "GET", f"{_match(stream, match_id)}/triage")
 
     def triage_match(  # noqa: PLR0913 - keyword options with defaults
         self,
@@ -103,7 +111,7 @@ class MatchCalls:
         note: str | None = None,
         if_match: str = "*",
         comment: str = "",
-    ) -> MatchTriage:
+    ) -> TriageView:
         """Change the triage of a match and return it; needs the role author.
 
         Args:
@@ -120,7 +128,7 @@ class MatchCalls:
             Conflict: the match has too many notes.
         """
         return self._connection.read(
-            MatchTriage,
+            TriageView,
             "PATCH",
             f"{_match(stream, match_id)}/triage",
             body=_change(status, assignee, note),
@@ -131,7 +139,7 @@ class MatchCalls:
     def triage_matches(  # noqa: PLR0913 - keyword options with defaults
         self,
         stream: str,
-        matches: Sequence[MatchLine | MatchTriage | str],
+        matches: Sequence[MatchSummary | TriageView | str],
         *,
         status: str | None = None,
         assignee: str | None = None,
@@ -193,14 +201,14 @@ class MatchCalls:
             if cursor is None:
                 return total
 
-    def notes(self, stream: str, match_id: str) -> Iterator[Note]:
+    def notes(self, stream: str, match_id: str) -> Iterator[NoteView]:
         """Yield the notes on a match, newest first."""
-        return self._connection.pages(Note, f"{_match(stream, match_id)}/notes")
+        return self._connection.pages(NoteView, f"{_match(stream, match_id)}/notes")
 
-    def add_note(self, stream: str, match_id: str, text: str) -> Note:
+    def add_note(self, stream: str, match_id: str, text: str) -> NoteView:
         """Add a note to a match and return it; needs the role author."""
         path = f"{_match(stream, match_id)}/notes"
-        return self._connection.read(Note, "POST", path, body={"text": text})
+        return self._connection.read(NoteView, "POST", path, body={"text": text})
 
     def triage_counts(
         self,
@@ -251,10 +259,10 @@ def _change(status: str | None, assignee: str | None, note: str | None) -> dict[
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _selected(match: MatchLine | MatchTriage | str) -> dict[str, Any]:
+def _selected(match: MatchSummary | TriageView | str) -> dict[str, Any]:
     if isinstance(match, str):
         return {"match_id": match}
-    seen = match if isinstance(match, MatchTriage) else match.triage
+    seen = match if isinstance(match, TriageView) else match.triage
     return {"match_id": match.match_id, "revision": seen.revision}
 
 

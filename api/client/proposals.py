@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from api.client.connection import Connection
-from api.client.errors import Flaw
-from api.client.views import Difference, View
-from cep.instants import Instant
+from contract.service.proposals import CommentView, ProposalSummary, ProposalView
 
 
 class ProposedChange(TypedDict, total=False):
@@ -49,99 +47,6 @@ class ProposalFilter(TypedDict, total=False):
     mine: bool
 
 
-class Approval(View):
-    """One person has approved a proposal as it is."""
-
-    person: str
-    at: Instant
-
-
-class ProposalComment(View):
-    """A comment on a proposal."""
-
-    number: int
-    at: Instant
-    author: str
-    text: str
-
-
-class ProposedValues(View):
-    """What a proposal does to the values of a list, see docs/approvals.md."""
-
-    list_type: str
-    description: str
-    count: int
-    added: int
-    removed: int
-    added_values: list[str]
-    removed_values: list[str]
-    withdrawn: list[int]
-
-
-class ProposalLine(View):
-    """One line of a list of proposals."""
-
-    id: int
-    stream: str
-    processor_id: str
-    list_name: str
-    kind: str
-    state: str
-    revision: int
-    is_stale: bool
-    author: str
-    comment: str
-    approval_count: int
-    required_approvals: int
-    comment_count: int
-    effective_from: Instant | None
-    created_at: Instant
-    edited_at: Instant
-    closed_at: Instant | None
-    closed_by: str
-
-    @property
-    def name(self) -> str:
-        """The rule or list that it is about."""
-        return self.list_name or self.processor_id
-
-    @property
-    def etag(self) -> str:
-        """The state this was read in, for `if_match`."""
-        return str(self.revision)
-
-
-class Proposal(ProposalLine):
-    """A proposal, whole; see docs/approvals.md."""
-
-    version: int | None
-    versions: list[int]
-    share_percent: float | None
-    document: dict[str, Any] | None
-    content: dict[str, Any] | None
-    content_hash: str | None
-    base_version: int | None
-    base_content: dict[str, Any] | None
-    values: ProposedValues | None
-    differences: list[Difference]
-    warnings: list[Flaw]
-    example_count: int
-    is_mine: bool
-    approvals: list[Approval]
-    reason: str
-    published_version: int | None
-    published_epoch: int | None
-
-    @property
-    def approvals_in_words(self) -> str:
-        """How many people have approved it, and who."""
-        who = ", ".join(each.person for each in self.approvals)
-        if not self.required_approvals and not who:
-            return "needs no approval"
-        count = f"{self.approval_count} of {self.required_approvals} approvals"
-        return f"{count} ({who})" if who else count
-
-
 class ProposalCalls:
     """What a client does with proposals; see `Client`."""
 
@@ -153,7 +58,7 @@ class ProposalCalls:
         *,
         comment: str = "",
         **change: Unpack[ProposedChange],
-    ) -> Proposal:
+    ) -> ProposalView:
         """Propose a change: a document to be published, or what another kind takes.
 
         Raises:
@@ -161,7 +66,7 @@ class ProposalCalls:
             Conflict: the state of the rule does not allow it.
         """
         body = _body(document, comment, change)
-        return self._connection.read(Proposal, "POST", "/v1/proposals", body=body)
+        return self._connection.read(ProposalView, "POST", "/v1/proposals", body=body)
 
     def edit_proposal(
         self,
@@ -171,25 +76,25 @@ class ProposalCalls:
         if_match: str = "*",
         comment: str = "",
         **change: Unpack[ProposedChange],
-    ) -> Proposal:
+    ) -> ProposalView:
         """Let one's own proposal say something else; it loses its approvals."""
         body = _body(document, comment, change)
         path = f"/v1/proposals/{proposal_id}"
-        return self._connection.read(Proposal, "PUT", path, body=body, if_match=if_match)
+        return self._connection.read(ProposalView, "PUT", path, body=body, if_match=if_match)
 
-    def proposals(self, **wanted: Unpack[ProposalFilter]) -> Iterator[ProposalLine]:
+    def proposals(self, **wanted: Unpack[ProposalFilter]) -> Iterator[ProposalSummary]:
         """Yield proposals that meet a filter, newest first."""
         query = {
             name: str(value).lower() if isinstance(value, bool) else str(value)
             for name, value in wanted.items()
         }
-        return self._connection.pages(ProposalLine, "/v1/proposals", query)
+        return self._connection.pages(ProposalSummary, "/v1/proposals", query)
 
-    def proposal(self, proposal_id: int) -> Proposal:
+    def proposal(self, proposal_id: int) -> ProposalView:
         """Return a proposal."""
-        return self._connection.read(Proposal, "GET", f"/v1/proposals/{proposal_id}")
+        return self._connection.read(ProposalView, "GET", f"/v1/proposals/{proposal_id}")
 
-    def approve(self, proposal_id: int, *, if_match: str = "*") -> Proposal:
+    def approve(self, proposal_id: int, *, if_match: str = "*") -> ProposalView:
         """Approve somebody else's proposal; twice is as once.
 
         Raises:
@@ -197,21 +102,21 @@ class ProposalCalls:
         """
         return self._act(proposal_id, "approve", if_match)
 
-    def reject(self, proposal_id: int, reason: str, *, if_match: str = "*") -> Proposal:
+    def reject(self, proposal_id: int, reason: str, *, if_match: str = "*") -> ProposalView:
         """Close somebody else's proposal, and say why."""
         return self._act(proposal_id, "reject", if_match, body={"reason": reason})
 
-    def withdraw(self, proposal_id: int, *, if_match: str = "*") -> Proposal:
+    def withdraw(self, proposal_id: int, *, if_match: str = "*") -> ProposalView:
         """Close one's own proposal."""
         return self._act(proposal_id, "withdraw", if_match)
 
-    def renew(self, proposal_id: int, *, if_match: str = "*") -> Proposal:
+    def renew(self, proposal_id: int, *, if_match: str = "*") -> ProposalView:
         """Let one's own stale proposal be of the rule as it is now; it loses its approvals."""
         return self._act(proposal_id, "renew", if_match)
 
     def publish_proposal(
         self, proposal_id: int, *, if_match: str = "*", comment: str = ""
-    ) -> Proposal:
+    ) -> ProposalView:
         """Make the change of a proposal.
 
         Raises:
@@ -219,18 +124,18 @@ class ProposalCalls:
         """
         return self._act(proposal_id, "publish", if_match, query={"comment": comment})
 
-    def comment_on_proposal(self, proposal_id: int, text: str) -> ProposalComment:
+    def comment_on_proposal(self, proposal_id: int, text: str) -> CommentView:
         """Add a comment."""
         path = f"/v1/proposals/{proposal_id}/comments"
-        return self._connection.read(ProposalComment, "POST", path, body={"text": text})
+        return self._connection.read(CommentView, "POST", path, body={"text": text})
 
-    def proposal_comments(self, proposal_id: int) -> Iterator[ProposalComment]:
+    def proposal_comments(self, proposal_id: int) -> Iterator[CommentView]:
         """Yield the comments on a proposal, oldest first."""
-        return self._connection.pages(ProposalComment, f"/v1/proposals/{proposal_id}/comments")
+        return self._connection.pages(CommentView, f"/v1/proposals/{proposal_id}/comments")
 
-    def _act(self, proposal_id: int, verb: str, if_match: str, **request: Any) -> Proposal:
+    def _act(self, proposal_id: int, verb: str, if_match: str, **request: Any) -> ProposalView:
         path = f"/v1/proposals/{proposal_id}/{verb}"
-        return self._connection.read(Proposal, "POST", path, if_match=if_match, **request)
+        return self._connection.read(ProposalView, "POST", path, if_match=if_match, **request)
 
 
 def _body(

@@ -7,46 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import Field
-
 from api.client.connection import Connection
-from api.client.views import Processor, View
-from cep.instants import Instant
-from contract.reports import RunningState
-
-
-class RolloutInJob(View):
-    """How the tried version does in one job, beside what is published.
-
-    `events` is what the job has read since the trial began. `finds` is what it has found in all,
-    and `counted` how much of that counted. Compared are the matches that reached the service: found
-    by `both`, `gained` by the tried version alone, `lost` to it.
-    """
-
-    job: str
-    state: RunningState
-    events: int
-    finds: int
-    counted: int
-    partial_matches: int
-    error: str
-    both: int
-    gained: int
-    lost: int
-    is_complete: bool
-
-
-class Rollout(View):
-    """A version that is tried beside what is published."""
-
-    processor_id: str
-    stream: str
-    version: int
-    published_versions: list[int]
-    share_percent: float = Field(description="0 = it only runs in shadow.")
-    created_at: Instant
-    created_by: str
-    jobs: list[RolloutInJob]
+from contract.service.processors import ProcessorView
+from contract.service.rollouts import RolloutView
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +22,13 @@ class RolloutClient:
     connection: Connection
     path: str
 
-    def read(self) -> Rollout:
+    def read(self) -> RolloutView:
         """Return the version that is tried, and how its finds compare.
 
         Raises:
             NotFound: nothing is tried.
         """
-        return self.connection.read(Rollout, "GET", self.path)
+        return self.connection.read(RolloutView, "GET", self.path)
 
     def start(
         self,
@@ -74,20 +37,22 @@ class RolloutClient:
         share_percent: float = 0,
         if_match: str = "*",
         comment: str = "",
-    ) -> Processor:
+    ) -> ProcessorView:
         """Try a document as a new version; it takes the place of the one that is tried now."""
         query = {"share_percent": f"{share_percent:g}"}
         return self._change("POST", "", dict(document), if_match, comment, query)
 
-    def share(self, share_percent: float, *, if_match: str = "*", comment: str = "") -> Processor:
+    def share(
+        self, share_percent: float, *, if_match: str = "*", comment: str = ""
+    ) -> ProcessorView:
         """Give the tried version another share of the keys; 0 = it only runs in shadow."""
         return self._change("PATCH", "", {"share_percent": share_percent}, if_match, comment)
 
-    def promote(self, *, if_match: str = "*", comment: str = "") -> Processor:
+    def promote(self, *, if_match: str = "*", comment: str = "") -> ProcessorView:
         """Publish the tried version for all keys, at once, with its partial matches."""
         return self._change("POST", "/promote", None, if_match, comment)
 
-    def end(self, *, if_match: str = "*", comment: str = "") -> Processor:
+    def end(self, *, if_match: str = "*", comment: str = "") -> ProcessorView:
         """Take the tried version back; what is published has missed nothing."""
         return self._change("DELETE", "", None, if_match, comment)
 
@@ -99,9 +64,9 @@ class RolloutClient:
         if_match: str,
         comment: str,
         query: Mapping[str, str] | None = None,
-    ) -> Processor:
+    ) -> ProcessorView:
         return self.connection.read(
-            Processor,
+            ProcessorView,
             method,
             f"{self.path}{action}",
             body=body,

@@ -7,32 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
-
 from api.client.connection import Connection
 from api.client.documents import Moment
-from api.client.views import View
-from cep.instants import Instant, epoch_ms
-
-
-class Snooze(View):
-    """Matches of one processor, for one key or all, that go to nobody until an event time."""
-
-    number: int
-    processor_id: str
-    stream: str
-    key: str | None = Field(description="As lists of matches have it; null = all keys.")
-    until: Instant
-    is_over: bool
-    created_at: Instant
-    created_by: str
-    comment: str
-
-
-class Snoozes(View):
-    """All snoozes of a processor or a stream."""
-
-    items: list[Snooze]
+from cep.instants import epoch_ms
+from contract.service.snoozes import Snoozes, SnoozeView
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +20,7 @@ class SnoozeClient:
     connection: Connection
     path: str
 
-    def list(self) -> list[Snooze]:
+    def list(self) -> list[SnoozeView]:
         """Return its snoozes, by key; some may be over."""
         return self.connection.read(Snoozes, "GET", self.path).items
 
@@ -53,7 +31,7 @@ class SnoozeClient:
         for_time: str | int | None = None,
         key: str | None = None,
         comment: str = "",
-    ) -> Snooze:
+    ) -> SnoozeView:
         """Hold its matches back until a time; one for the same key takes the place of that before.
 
         Args:
@@ -67,7 +45,7 @@ class SnoozeClient:
             body["until"] = epoch_ms(until) if isinstance(until, datetime) else until
         body = {name: value for name, value in body.items() if value is not None}
         return self.connection.read(
-            Snooze, "POST", self.path, body=body, query={"comment": comment}
+            SnoozeView, "POST", self.path, body=body, query={"comment": comment}
         )
 
     def end(self, number: int, *, comment: str = "") -> None:

@@ -10,31 +10,7 @@ from typing import Any
 from pydantic import RootModel
 
 from api.client.connection import Connection
-from api.client.views import View
-from cep.instants import Instant
-
-
-class TokenLine(View):
-    """A token without its text; `streams` are those it is confined to, `None` = all."""
-
-    id: str
-    name: str
-    role: str
-    person: str
-    created_at: Instant
-    expires_at: Instant | None
-    revoked_at: Instant | None
-    streams: list[str] | None
-
-
-class CreatedToken(TokenLine):
-    """A token with its text, which is in this answer and nowhere else."""
-
-    token: str
-
-
-class TokenLines(RootModel[list[TokenLine]]):
-    """All tokens, oldest first."""
+from contract.service.tokens import NewToken, TokenView
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +19,9 @@ class TokenClient:
 
     connection: Connection
 
-    def list(self) -> Sequence[TokenLine]:
+    def list(self) -> list[TokenView]:
         """Return all tokens, oldest first, also those that are no longer valid."""
-        return self.connection.read(TokenLines, "GET", "/v1/tokens").root
+        return self.connection.read(RootModel[list[TokenView]], "GET", "/v1/tokens").root
 
     def create(
         self,
@@ -55,7 +31,7 @@ class TokenClient:
         person: str | None = None,
         expires_at_ms: int | None = None,
         streams: Sequence[str] | None = None,
-    ) -> CreatedToken:
+    ) -> NewToken:
         """Make a token.
 
         Args:
@@ -73,7 +49,7 @@ class TokenClient:
             "streams": None if streams is None else [*streams],
         }
         body = {key: value for key, value in body.items() if value is not None}
-        return self.connection.read(CreatedToken, "POST", "/v1/tokens", body=body)
+        return self.connection.read(NewToken, "POST", "/v1/tokens", body=body)
 
     def revoke(self, token_id: str) -> None:
         """Make a token invalid from now on.

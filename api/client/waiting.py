@@ -3,12 +3,9 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from api.client.errors import NotRunning
-from api.client.views import Running, RunningJob
-
-_LIVE_JOBS: Final = frozenset({"starting", "running"})
+from contract.service.jobs import RunningVersionsInJob, RunningView
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +17,8 @@ class Patience:
 
 
 def wait_until_running(
-    read: Callable[[], Running], version: int, wanted: frozenset[str], patience: Patience
-) -> Running:
+    read: Callable[[], RunningView], version: int, wanted: frozenset[str], patience: Patience
+) -> RunningView:
     """Return the status once every live job, at least one, has a version in a wanted state.
 
     Args:
@@ -36,11 +33,7 @@ def wait_until_running(
     ends_at = time.monotonic() + patience.timeout_seconds
     while True:
         running = read()
-        states = {
-            job.job.name: _state_in(job, version)
-            for job in running.jobs
-            if job.job.state in _LIVE_JOBS
-        }
+        states = {job.job.name: _state_in(job, version) for job in running.jobs if job.job.is_live}
         if states and wanted.issuperset(states.values()):
             return running
         remaining_seconds = ends_at - time.monotonic()
@@ -54,7 +47,7 @@ def wait_until_running(
         time.sleep(min(patience.poll_seconds, remaining_seconds))
 
 
-def _state_in(job: RunningJob, version: int) -> str:
+def _state_in(job: RunningVersionsInJob, version: int) -> str:
     """Return the state of a version in a job.
 
     Raises:

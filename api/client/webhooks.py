@@ -4,56 +4,15 @@ client.webhooks.create("on call", url, events) ──► its secret, once · .te
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import RootModel
+
 from api.client.connection import Connection
-from api.client.views import View
-from cep.instants import Instant
+from contract.service.webhooks import DeliveryView, WebhookView, WebhookWithSecret
 
 _PATH: Final = "/v1/webhooks"
-
-
-class Webhook(View):
-    """One receiver of what needs attention; `pending` messages have not arrived yet."""
-
-    id: str
-    name: str
-    url: str
-    events: list[str]
-    stream: str | None
-    enabled: bool
-    pending: int
-    created_at: Instant
-    created_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewSecret:
-    """A webhook and its new secret, which is told once."""
-
-    webhook: Webhook
-    secret: str = field(repr=False)
-
-
-class Delivery(View):
-    """One message to a webhook; `state` is pending, delivered or failed."""
-
-    number: int
-    message_id: str
-    event: str
-    state: str
-    attempts: int
-    next_attempt_at: Instant | None
-    created_at: Instant
-    ended_at: Instant | None
-    status: int | None
-    error: str
-    body: str
-
-
-class _WithSecret(Webhook):
-    secret: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,40 +21,34 @@ class WebhookClient:
 
     connection: Connection
 
-    def list(self) -> list[Webhook]:
+    def list(self) -> list[WebhookView]:
         """Return all webhooks, by name."""
-        found: list[Any] = self.connection.send("GET", _PATH).json()
-        return [Webhook.model_validate(each) for each in found]
+        return self.connection.read(RootModel[list[WebhookView]], "GET", _PATH).root
 
     def create(
         self, name: str, url: str, events: Sequence[str], *, stream: str | None = None
-    ) -> NewSecret:
+    ) -> WebhookWithSecret:
         """Make a webhook, of all streams or one."""
         body = {"name": name, "url": url, "events": [*events], "stream": stream}
-        return _new_secret(self.connection.read(_WithSecret, "POST", _PATH, body=body))
+        return self.connection.read(WebhookWithSecret, "POST", _PATH, body=body)
 
-    def change(self, webhook_id: str, **changes: Any) -> Webhook:
+    def change(self, webhook_id: str, **changes: Any) -> WebhookView:
         """Change `name`, `url`, `events` or `enabled`."""
-        return self.connection.read(Webhook, "PATCH", f"{_PATH}/{webhook_id}", body=changes)
+        return self.connection.read(WebhookView, "PATCH", f"{_PATH}/{webhook_id}", body=changes)
 
-    def renew_secret(self, webhook_id: str) -> NewSecret:
+    def renew_secret(self, webhook_id: str) -> WebhookWithSecret:
         """Give it another secret; the one before signs nothing any more."""
         path = f"{_PATH}/{webhook_id}/secret"
-        return _new_secret(self.connection.read(_WithSecret, "POST", path))
+        return self.connection.read(WebhookWithSecret, "POST", path)
 
-    def test(self, webhook_id: str) -> Delivery:
+    def test(self, webhook_id: str) -> DeliveryView:
         """Send a test; `deliveries` tells what became of it."""
-        return self.connection.read(Delivery, "POST", f"{_PATH}/{webhook_id}/test")
+        return self.connection.read(DeliveryView, "POST", f"{_PATH}/{webhook_id}/test")
 
     def delete(self, webhook_id: str) -> None:
         """Remove it with all its messages."""
         self.connection.send("DELETE", f"{_PATH}/{webhook_id}")
 
-    def deliveries(self, webhook_id: str) -> Iterator[Delivery]:
+    def deliveries(self, webhook_id: str) -> Iterator[DeliveryView]:
         """Yield its messages, newest first."""
-        return self.connection.pages(Delivery, f"{_PATH}/{webhook_id}/deliveries")
-
-
-def _new_secret(found: _WithSecret) -> NewSecret:
-    webhook = Webhook.model_validate(found.model_dump(exclude={"secret"}))
-    return NewSecret(webhook, found.secret)
+        return self.connection.pages(DeliveryView, f"{_PATH}/{webhook_id}/deliveries")

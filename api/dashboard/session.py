@@ -12,11 +12,12 @@ from typing import Literal
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.access.authentication import SESSION_COOKIE, Principal, Role, principal_of
+from api.access.authentication import SESSION_COOKIE, Principal, principal_of
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.web.cross_site import refuse_cross_site
 from api.web.problems import Refusal
+from contract.service.tokens import Role
 
 router = slice_router("/session", "dashboard")
 

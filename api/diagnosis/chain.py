@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.diagnosis.publication import RuleFacts, line, publication
-from api.diagnosis.schemas import DiagnosisLine, FunnelStep, FunnelVersion, Link, LinkState
-from api.jobs.schemas import JobView
 from api.jobs.tables import HeldVersion
-from api.overview.schemas import AttentionItem, Concern
 from cep.instants import iso_text
 from cep.printable import counted
+from contract.service.diagnosis import DiagnosisLine, FunnelStep, FunnelVersion, Link, LinkState
+from contract.service.jobs import JobView
+from contract.service.overview import AttentionItem, Concern
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from api.diagnosis.chain import JobFacts, lines_of_rule
 from api.diagnosis.funnel import funnel_version, patterns_of
 from api.diagnosis.publication import RuleFacts
-from api.diagnosis.schemas import Diagnosis
 from api.jobs import repository as jobs
 from api.jobs.tables import HeldVersion
 from api.jobs.views import job_views
@@ -23,6 +22,7 @@ from api.running import repository as running
 from api.running.comparison import TELLING
 from api.settings import Settings
 from api.streams import service as streams
+from contract.service.diagnosis import Diagnosis
 
 MAXIMUM_JOBS: Final = 20
 """So many jobs are told of, those that have not stopped first."""

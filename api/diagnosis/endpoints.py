@@ -10,12 +10,7 @@ from api.access.authentication import Author, Viewer
 from api.backtests import questions
 from api.backtests.tables import Backtest
 from api.diagnosis import diagnosing, funnel, partial_matches
-from api.diagnosis.explanations import (
-    ExplanationRequest,
-    ExplanationView,
-    explanation_view,
-)
-from api.diagnosis.schemas import Diagnosis, Funnel, PartialMatchesOfKey
+from api.diagnosis.explanations import explanation_view
 from api.diagnosis.unregarded import unregarded
 from api.processors.endpoints import IdInPath
 from api.processors.views import existing_processor
@@ -23,6 +18,8 @@ from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.transactions import Read, Write
 from api.web.problems import documented
+from contract.service.diagnosis import LONGEST_KEY, Diagnosis, Funnel, PartialMatchesOfKey
+from contract.service.explanations import ExplanationRequest, ExplanationView
 
 router = slice_router("/v1/processors/{processor_id}", "diagnosis", for_confined=True)
 
@@ -54,7 +51,7 @@ def read_partial_matches(
     key: Annotated[
         str,
         Query(
-            max_length=partial_matches.LONGEST_KEY,
+            max_length=LONGEST_KEY,
             description="The key: the value of its one column, or a JSON array of several such as "
             '["eve", 7]. Left out for a rule without `key_by`.',
         ),

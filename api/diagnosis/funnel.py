@@ -13,7 +13,6 @@ from typing import Any, cast
 from pydantic import TypeAdapter
 from sqlalchemy.orm import Session
 
-from api.diagnosis.schemas import Funnel, FunnelInJob, FunnelStep, FunnelVersion
 from api.diagnosis.written_steps import WrittenStep, is_clause, written_steps
 from api.jobs import repository as jobs
 from api.jobs.tables import HeldVersion
@@ -22,6 +21,7 @@ from api.processors import repository as processors
 from api.processors.tables import Processor
 from api.settings import Settings
 from contract.reports import RunningState, StepReport
+from contract.service.diagnosis import Funnel, FunnelInJob, FunnelStep, FunnelVersion
 
 _REPORTED = TypeAdapter(list[StepReport])
 

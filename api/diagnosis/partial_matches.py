@@ -11,13 +11,6 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.orm import Session
 
-from api.diagnosis.schemas import (
-    AwaitedStep,
-    OpenPartialMatchView,
-    PartialMatchesInJob,
-    PartialMatchesOfKey,
-    TakenStepView,
-)
 from api.diagnosis.written_steps import written_steps
 from api.jobs import asked_keys
 from api.jobs import repository as jobs
@@ -29,8 +22,14 @@ from api.transactions import Writing
 from api.web.problems import Refusal
 from cep.pattern.problems import type_remedy
 from contract.asked_keys import KeyAnswer, KeyValues, OpenPartialMatch
+from contract.service.diagnosis import (
+    AwaitedStep,
+    OpenPartialMatchView,
+    PartialMatchesInJob,
+    PartialMatchesOfKey,
+    TakenStepView,
+)
 
-LONGEST_KEY: Final = 2_000
 MAXIMUM_JOBS: Final = 20
 _KEY: Final = TypeAdapter(KeyValues)
 

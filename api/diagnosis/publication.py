@@ -6,9 +6,9 @@ RuleFacts ──publication──► DiagnosisLine
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from api.diagnosis.schemas import DiagnosisLine, Link, LinkState
-from api.processors.schemas import PublishedVersion
 from cep.instants import iso_text
+from contract.service.diagnosis import DiagnosisLine, Link, LinkState
+from contract.service.processors import PublishedVersion
 
 
 @dataclass(frozen=True, slots=True)

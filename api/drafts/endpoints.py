@@ -6,7 +6,13 @@ from starlette.concurrency import run_in_threadpool
 from api.access.authentication import Author, Viewer
 from api.code.readable import readable
 from api.drafts import service
-from api.drafts.schemas import (
+from api.routing import slice_router
+from api.runtime import CurrentRuntime
+from api.web.problems import documented
+from cep.definition.text import in_usual_order, json_text
+from cep.pattern.document.yaml_writing import yaml_text
+from cep.trials.reports import SampleEvents, TrialReport
+from contract.service.drafts import (
     Draft,
     DraftReport,
     Rewriting,
@@ -15,12 +21,6 @@ from api.drafts.schemas import (
     RowPatternDrawing,
     Trial,
 )
-from api.routing import slice_router
-from api.runtime import CurrentRuntime
-from api.web.problems import documented
-from cep.definition.text import in_usual_order, json_text
-from cep.pattern.document.yaml_writing import yaml_text
-from cep.trials.reports import SampleEvents, TrialReport
 
 router = slice_router("/v1/drafts", "drafts", for_confined=True)
 

@@ -10,12 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from api.drafts.schemas import Draft, DraftProblem
 from api.web.json_bodies import MAXIMUM_DEPTH
-from api.web.problems import Flaw, escaped, unescaped
+from api.web.problems import escaped, unescaped
 from cep.definition.rule_files import FileDocument, Inside
 from cep.pattern import PatternError
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
+from contract.service.drafts import Draft, DraftProblem
+from contract.service.problems import Flaw
 
 _INTEGER_LIMIT = 2**63
 _MOST_TOLD = 20

@@ -14,13 +14,12 @@ from starlette.concurrency import run_in_threadpool
 from api.access.authentication import Principal
 from api.code.verification import holds_code
 from api.drafts.reading import ReadDraft, Unreadable, read_draft
-from api.drafts.schemas import MAXIMUM_CHARACTERS, Draft, DraftReport, RowPatternDrawing
 from api.list_store.schemas import TooManyToTry, schema_of, tried_lists
 from api.processors.publishing import checked_document
 from api.runtime import Runtime
 from api.streams.service import ddl_of, event_time, existing_stream
 from api.trials.processes import BeyondLimit
-from api.web.problems import Flaw, Refusal, document_flaws, escaped, invalid
+from api.web.problems import Refusal, document_flaws, escaped, invalid
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.explain.drawing import row_drawing
@@ -28,6 +27,8 @@ from cep.expression import ExpressionError
 from cep.row_pattern.parsing.clauses import read_query
 from cep.trials.misfits import Unfit
 from cep.trials.rule import WrittenRule
+from contract.service.drafts import MAXIMUM_CHARACTERS, Draft, DraftReport, RowPatternDrawing
+from contract.service.problems import Flaw
 
 _CHEAPER: Final = "Try it on fewer or shorter events, or narrow the conditions."
 _RULE_KEYS: Final = ("pattern", "key_by", "select")

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from api.gitops.claims import Claim, claim_of, claim_problems
 from api.streams.checking import check_stream
-from api.streams.schemas import StreamDocument
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorDocument, ProcessorFile, ProcessorLabels
 from cep.definition.keys import without_implied_key
@@ -24,6 +23,7 @@ from cep.definition.text import in_usual_order
 from cep.expression import Schema
 from cep.expression.lists import DATA_TYPES, ValueList
 from cep.pattern import Pattern
+from contract.service.streams import StreamDocument
 
 LABELS: Final = frozenset(ProcessorLabels.model_fields)
 

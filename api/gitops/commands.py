@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from api.client import Client, ServiceError
-from api.connected import BAD_INPUT, DEFAULT_URL, FAILED, PlainHttp, Token, Url, connected
+from api.connected import BAD_INPUT, FAILED, service_command
 from api.gitops.changes import Plan
 from api.gitops.execution import Execution
 from api.gitops.exporting import FileFormat
@@ -29,15 +29,15 @@ CHANGES_WAIT: Final = 3
 OneStream = Annotated[str | None, typer.Option("--stream", help="Only what belongs to it.")]
 
 
+@service_command
 def apply(  # noqa: PLR0913 - the options of one command
+    client: Client,
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="PATH…", help="Files or folders of YAML or JSON documents; - = stdin."
         ),
     ],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: OneStream = None,
     prune: Annotated[
@@ -63,7 +63,6 @@ def apply(  # noqa: PLR0913 - the options of one command
     comment: Annotated[
         str, typer.Option(help="Why; kept in the log of the service, such as a commit id.")
     ] = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Bring the rule service to the state in files: show a plan, then carry it out.
 
@@ -81,56 +80,50 @@ def apply(  # noqa: PLR0913 - the options of one command
         # An empty folder is a mistake far more often than the wish to delete everything.
         nothing = [FileProblem(file, "there is no document in it.") for file in files]
         _refuse(unreadable or nothing, reporter)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        try:
-            plan, problems = make_plan(client, documents, stream, prune=prune)
-        except ServiceError:
-            if found := [*unreadable, *problems_without_service(documents)]:
-                reporter.problems(found)
-            raise
-        if found := [*unreadable, *problems]:
-            _refuse(found, reporter)
-        reporter.plan(plan)
-        if dry_run:
-            raise typer.Exit(CHANGES_WAIT if detailed_exitcode and plan.changes else 0)
-        if not as_proposals and (required := changes_to_approve(client, plan)):
-            reporter.approvals_needed(required)
-            raise typer.Exit(FAILED)
-        if plan.changes and _agreed(yes=yes):
-            if as_proposals:
-                _propose(client, plan, comment, reporter)
-            else:
-                _carry_out(client, plan, comment, reporter)
+    try:
+        plan, problems = make_plan(client, documents, stream, prune=prune)
+    except ServiceError:
+        if found := [*unreadable, *problems_without_service(documents)]:
+            reporter.problems(found)
+        raise
+    if found := [*unreadable, *problems]:
+        _refuse(found, reporter)
+    reporter.plan(plan)
+    if dry_run:
+        raise typer.Exit(CHANGES_WAIT if detailed_exitcode and plan.changes else 0)
+    if not as_proposals and (required := changes_to_approve(client, plan)):
+        reporter.approvals_needed(required)
+        raise typer.Exit(FAILED)
+    if plan.changes and _agreed(yes=yes):
+        if as_proposals:
+            _propose(client, plan, comment, reporter)
+        else:
+            _carry_out(client, plan, comment, reporter)
 
 
-def export(  # noqa: PLR0913 - the options of one command
+@service_command
+def export(
+    client: Client,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write to.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: OneStream = None,
     file_format: Annotated[
         FileFormat, typer.Option("--format", help="How files are written.")
     ] = FileFormat.YAML,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Write streams, lists and processors to files that `percept apply` finds unchanged.
-
-    Exit code 0 = done, 1 = something failed, 2 = an option is wrong.
-    """
+    """Write streams, lists and processors to files that `percept apply` finds unchanged."""
     if str(folder) == "-":
         message = "these are many files, which standard output cannot take; name a folder."
         raise typer.BadParameter(message, param_hint="DIR")
     reporter = Reporter()
     before = {*folder.rglob(f"*.{file_format.value}"), *folder.glob("lists/*/*.csv")}
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        try:
-            written = set(export_files(client, folder, stream, file_format))
-        except OSError as error:
-            reporter.err.print(
-                Text(f"percept: cannot write {error.filename}: {file_trouble(error)}", style="red")
-            )
-            raise typer.Exit(FAILED) from None
+    try:
+        written = set(export_files(client, folder, stream, file_format))
+    except OSError as error:
+        reporter.err.print(
+            Text(f"percept: cannot write {error.filename}: {file_trouble(error)}", style="red")
+        )
+        raise typer.Exit(FAILED) from None
     reporter.out.print(Text(f"{len(written)} files written to {folder}"))
     spellings = groupby(sorted(sorted(written), key=_folded), key=_folded)
     if alike := [same for _, files in spellings if len(same := list(files)) > 1]:

@@ -13,10 +13,10 @@ from typing import Final
 
 from pydantic_core import to_json
 
-MOST_VALUES: Final = 10_000
-"""Values that a proposal adds, and as many that it removes."""
+from contract.service.proposals import MOST_SHOWN
+
 MOST_BYTES: Final = 700_000
-"""Size of either as JSON; both fit into a request of 2,000,000 bytes, as services take."""
+"""Size of what is added or removed as JSON; both fit into a request, of 2,000,000 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def _divided(values: Iterable[str]) -> Iterator[list[str]]:
     size = 0
     for value in sorted(values):
         more = len(to_json(value)) + 1
-        if part and (len(part) == MOST_VALUES or size + more > MOST_BYTES):
+        if part and (len(part) == MOST_SHOWN or size + more > MOST_BYTES):
             yield part
             part, size = [], 0
         part.append(value)

@@ -29,9 +29,9 @@ from api.gitops.checking import (
 from api.gitops.comparison import Published, processor_diff, steps_between, text_diff
 from api.gitops.list_planning import KnownLists, list_change, list_deletion
 from api.gitops.refusals import Checker, misfits
-from api.streams.schemas import StreamDocument
 from cep.definition.rule_files import FileDocument, FileProblem
 from cep.expression import Schema
+from contract.service.streams import StreamDocument
 
 REQUESTS_AT_ONCE: Final = 8
 

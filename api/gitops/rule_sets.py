@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.client import Client, Flaw, ServiceError
-from api.client.change_sets import MOST_CHANGES, RuleChange
+from api.client.change_sets import RuleChange
 from api.gitops.changes import (
     Action,
     Deletion,
@@ -24,6 +24,7 @@ from api.gitops.changes import (
     StreamChange,
 )
 from api.gitops.checking import WantedVersion
+from contract.service.change_sets import MOST_CHANGES
 
 MOST_BYTES: Final = 1_000_000
 """So long are the changes of a set; a service takes twice as much unless it is told otherwise."""

@@ -17,7 +17,8 @@ from sqlalchemy.orm import Session
 
 from api.idempotency.requests import HEADER, KeyedRequest
 from api.idempotency.tables import IdempotentRequest
-from api.web.problems import Flaw, Refusal, invalid
+from api.web.problems import Refusal, invalid
+from contract.service.problems import Flaw
 
 KEPT_MS: Final = 24 * 3_600_000
 KEPT_PER_TOKEN: Final = 10_000

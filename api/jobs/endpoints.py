@@ -6,12 +6,11 @@ from fastapi import Depends, Path, Query
 
 from api.access.authentication import Job, Publisher, Viewer, ViewerOrJob
 from api.jobs import history, repository, service, views
-from api.jobs.schemas import HeldVersionView, History, JobDetail, JobView
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, cursor_behind, decoded_cursor
+from api.web.paging import Cursor, Limit, cursor_behind, decoded_cursor
 from api.web.problems import documented
 from cep.definition.document import ProcessorId, StreamName
 from cep.instants import Instant
@@ -25,6 +24,8 @@ from contract.reports import (
     RegisteredJob,
     RunningState,
 )
+from contract.service.jobs import HeldVersionView, History, JobDetail, JobView
+from contract.service.pages import Page
 
 router = slice_router("/v1", "jobs", for_confined=True)
 

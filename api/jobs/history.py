@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from api.jobs import history_repository as repository
 from api.jobs.history_repository import JOB_BUCKET_MS, PROCESSOR_BUCKET_MS
-from api.jobs.schemas import History
 from api.jobs.tables import Counted, Job, JobBucket, ProcessorBucket
 from contract.reports import Counters
+from contract.service.jobs import History
 
 COUNTERS: Final = tuple(Counters.model_fields)
 

@@ -12,7 +12,6 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from api.jobs import repository
-from api.jobs.schemas import DiscoveryView
 from api.jobs.tables import Job
 from api.jobs.views import discovery_view, job_state
 from api.runtime import Clock
@@ -21,6 +20,7 @@ from api.store.database import Database
 from api.store.readiness import Readiness
 from api.store.unavailable import StoreUnavailable
 from api.streams.service import existing_stream
+from contract.service.jobs import DiscoveryView
 
 _LABELS: Final = ("stream", "job")
 _RUNNING: Final = ("pending", "active", "shadow", "canary", "draining", "paused", "quarantined")

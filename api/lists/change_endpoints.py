@@ -22,20 +22,14 @@ from api.lists.changes import (
     prepared,
 )
 from api.lists.endpoints import Change, ChangeOfList, Decoded, NameInPath, StreamInPath
-from api.lists.schemas import (
-    UPLOAD,
-    EffectiveFrom,
-    ListChanges,
-    ListChangeView,
-    ListRollback,
-    ListView,
-)
+from api.lists.parameters import UPLOAD, EffectiveFrom
 from api.lists.uploads import given_edit, media_type_of, read_values, uploaded_body
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.web.preconditions import TAGGED, IfMatch, require_match, tagged
 from api.web.problems import documented
 from cep.list_content import ListType
+from contract.service.lists import ListChanges, ListChangeView, ListRollback, ListView
 
 router = slice_router("/v1/streams/{stream}/lists/{name}", "lists", for_confined=True)
 

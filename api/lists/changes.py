@@ -17,8 +17,9 @@ from sqlalchemy.orm import Session
 from api.list_store import repository
 from api.list_store.contents import ContentGone, DecodedContents, PackedContent, packed
 from api.list_store.tables import ListVersion, StoredList
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from cep.list_content import ListValue
+from contract.service.problems import Flaw
 
 _SHOWN = 20
 

@@ -19,7 +19,15 @@ from api.lists.reading import (
     values_of,
     values_page,
 )
-from api.lists.schemas import (
+from api.routing import slice_router
+from api.streams.service import existing_stream
+from api.transactions import Read, Write
+from api.web.paging import Cursor, Limit, cursor_behind, place_in
+from api.web.preconditions import CREATED, TAGGED, IfMatch, tagged
+from api.web.problems import documented, not_found
+from cep.definition.document import StreamName
+from cep.definition.list_documents import ListName
+from contract.service.lists import (
     ListDocument,
     ListPatch,
     ListSummary,
@@ -27,14 +35,7 @@ from api.lists.schemas import (
     ListView,
     ValuesPage,
 )
-from api.routing import slice_router
-from api.streams.service import existing_stream
-from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, cursor_behind, place_in
-from api.web.preconditions import CREATED, TAGGED, IfMatch, tagged
-from api.web.problems import documented, not_found
-from cep.definition.document import StreamName
-from cep.definition.list_documents import ListName
+from contract.service.pages import Page
 
 router = slice_router("/v1/streams/{stream}/lists", "lists", for_confined=True)
 

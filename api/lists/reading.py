@@ -16,9 +16,10 @@ from api.list_store import repository
 from api.list_store.contents import ContentGone, DecodedContents
 from api.list_store.tables import ListVersion, StoredList
 from api.lists.changes import existing_version, gone
-from api.lists.schemas import SearchedText, ValuesPage
+from api.lists.parameters import SearchedText
 from api.web.paging import decoded_cursor, encoded_cursor
 from cep.list_content import ListValue, csv_cell
+from contract.service.lists import ValuesPage
 
 _LINES: Final = 5_000
 

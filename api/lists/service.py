@@ -17,7 +17,6 @@ from api.list_store import contents, repository
 from api.list_store.contents import DecodedContents, PackedContent
 from api.list_store.tables import ListVersion, StoredList
 from api.lists.changes import Edit, ListChange, PreparedVersion, Restoration, base_of, prepared
-from api.lists.schemas import MOST_LISTS, MOST_SCHEDULED, ListDocument
 from api.processors import repository as processors
 from api.processors.approvals import require_approval_of_list
 from api.streams.epochs import record_epoch
@@ -25,6 +24,7 @@ from api.streams.service import locked_stream
 from api.transactions import Writing
 from api.web.preconditions import require_match
 from api.web.problems import Refusal, not_found
+from contract.service.lists import MOST_LISTS, MOST_SCHEDULED, ListDocument
 
 _NAMED_SHOWN = 5
 

@@ -22,8 +22,9 @@ from api.idempotency.requests import HEADER
 from api.lists.changes import Edit
 from api.runtime import Runtime
 from api.web.bodies import read_body
-from api.web.problems import Flaw, Refusal, invalid
+from api.web.problems import Refusal, invalid
 from cep.list_content import LONGEST_VALUE, ListType, ListValue, value_in_cell, written_value
+from contract.service.problems import Flaw
 
 LARGEST_UPLOAD: Final = 32_000_000
 """Size of a body with a whole list, in bytes."""

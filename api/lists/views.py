@@ -7,15 +7,16 @@ from sqlalchemy.orm import Session
 
 from api.list_store import repository
 from api.list_store.tables import ListVersion, StoredList
-from api.lists.schemas import (
+from api.lists.service import ListChanged
+from api.processors import repository as processors
+from api.store.views import view_of
+from contract.service.lists import (
     ListChangeView,
     ListSummary,
     ListVersionView,
     ListView,
     NamingRule,
 )
-from api.lists.service import ListChanged
-from api.processors import repository as processors
 
 _RULES_SHOWN = 100
 
@@ -25,22 +26,26 @@ def summaries(session: Session, stream: str, lists: Sequence[StoredList]) -> lis
     rules = processors.count_rules_naming(session, stream)
     published = repository.open_versions_of(session, stream, [each.name for each in lists])
     return [
-        ListSummary(**_summary(session, each, rules.get(each.name, 0), published[each.name]))
+        view_of(
+            ListSummary, each, **_told(session, each, rules.get(each.name, 0), published[each.name])
+        )
         for each in lists
     ]
 
 
 def list_view(session: Session, stored: StoredList) -> ListView:
     """Return a list with the rules that name it."""
-    return ListView(**_view(session, stored))
+    return view_of(ListView, stored, **_told_whole(session, stored))
 
 
 def change_view(session: Session, changed: ListChanged) -> ListChangeView:
     """Return a list and how its values have changed."""
     session.flush()
     made = changed.made
-    return ListChangeView(
-        **_view(session, changed.stored),
+    return view_of(
+        ListChangeView,
+        changed.stored,
+        **_told_whole(session, changed.stored),
         is_changed=changed.is_changed,
         withdrawn=list(changed.withdrawn),
         base_version=made.base_version,
@@ -54,30 +59,22 @@ def change_view(session: Session, changed: ListChanged) -> ListChangeView:
 
 def version_view(version: ListVersion) -> ListVersionView:
     """Return one entry of the log of a list."""
-    return ListVersionView(
-        version=version.version,
-        effective_from=version.effective_from_ms,
+    return view_of(
+        ListVersionView,
+        version,
         is_published=version.until_epoch is None,
         has_values=version.has_content,
-        count=version.count,
-        added=version.added,
-        removed=version.removed,
-        digest=version.digest,
-        restored_version=version.restored_version,
         epoch=version.from_epoch,
-        created_at=version.created_at_ms,
-        created_by=version.created_by,
-        comment=version.comment,
     )
 
 
-def _view(session: Session, stored: StoredList) -> dict[str, Any]:
+def _told_whole(session: Session, stored: StoredList) -> dict[str, Any]:
     rules = processors.rules_naming(session, stored.stream, stored.name, _RULES_SHOWN)
     count = len(rules)
     if count >= _RULES_SHOWN:
         count = processors.count_rules_naming(session, stored.stream)[stored.name]
     published = repository.open_versions(session, stored.stream, stored.name)
-    return _summary(session, stored, count, published) | {
+    return _told(session, stored, count, published) | {
         "rules": [
             NamingRule(processor_id=processor_id, versions=versions)
             for processor_id, versions in rules.items()
@@ -85,22 +82,13 @@ def _view(session: Session, stored: StoredList) -> dict[str, Any]:
     }
 
 
-def _summary(
+def _told(
     session: Session, stored: StoredList, rule_count: int, published: Sequence[ListVersion]
 ) -> dict[str, Any]:
     newest = repository.version_of(session, stored.stream, stored.name, stored.latest_version)
     return {
-        "stream": stored.stream,
-        "name": stored.name,
-        "type": stored.data_type,
-        "description": stored.description,
         "version": stored.latest_version,
         "count": 0 if newest is None else newest.count,
-        "revision": stored.revision,
         "rule_count": rule_count,
         "published": [version_view(version) for version in published],
-        "created_at": stored.created_at_ms,
-        "created_by": stored.created_by,
-        "updated_at": stored.updated_at_ms,
-        "updated_by": stored.updated_by,
     }

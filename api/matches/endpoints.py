@@ -11,8 +11,8 @@ from starlette.responses import StreamingResponse
 from api.access.authentication import Job, Viewer
 from api.matches import export, repository, service, summary
 from api.matches.export import ExportFormat
+from api.matches.filters import MatchFilter, MatchSort
 from api.matches.listening import Listener, heard, new_listener
-from api.matches.schemas import MatchesPage, MatchesSummary, MatchFilter, MatchSort, MatchView
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
@@ -26,6 +26,7 @@ from api.web.paging import (
 from api.web.problems import documented
 from cep.definition.document import StreamName
 from contract.reports import MatchReceipt, MatchReport
+from contract.service.matches import MatchesPage, MatchesSummary, MatchView
 
 router = slice_router("/v1/streams/{stream}/matches", "matches", for_confined=True)
 

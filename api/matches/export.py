@@ -15,12 +15,13 @@ from typing import Final, Literal
 from starlette.concurrency import run_in_threadpool
 
 from api.matches import repository, service
+from api.matches.filters import MatchFilter, MatchSort
 from api.matches.repository import Place
-from api.matches.schemas import MatchFilter, MatchSort, MatchSummary
 from api.runtime import Runtime
 from api.streams.service import existing_stream
 from api.web.csv_text import csv_text
 from cep.instants import iso_text
+from contract.service.matches import MatchSummary
 
 ExportFormat = Literal["csv", "jsonl"]
 

@@ -13,10 +13,10 @@ from pydantic_core import from_json
 from sqlalchemy.orm import Session
 
 from api.matches import group_repository as repository
-from api.matches.schemas import StandsFor
 from api.matches.tables import Match, MatchLog, WaitingGroup
 from contract.canonical import canonical_json
 from contract.reports import ReportedGroup
+from contract.service.matches import StandsFor
 
 WAITING_GROUPS: Final = 1_000
 """So many groups a stream keeps whose matches it does not have, or not yet."""

@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from api.matches import repository, service
-from api.matches.schemas import MatchFilter
+from api.matches.filters import MatchFilter
 from api.matches.tables import Match
 from api.runtime import CurrentRuntime, Runtime
 from api.store.unavailable import StoreUnavailable

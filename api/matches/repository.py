@@ -11,8 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
 from sqlalchemy.orm.interfaces import LoaderOption
 
-from api.matches.schemas import OPEN, MatchFilter, MatchSort
+from api.matches.filters import MatchFilter, MatchSort
 from api.matches.tables import Match, MatchLog, MatchTriage
+from contract.service.matches import OPEN
 
 Place = tuple[int, ...]
 """The values of a match that a list is sorted by."""

@@ -11,17 +11,18 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 from api.matches import groups, repository
-from api.matches.schemas import MatchSummary, MatchView, TriageSummary
 from api.matches.tables import Match, MatchLog, MatchTriage
 from api.rollouts import comparison
 from api.settings import Settings
 from api.store.notifications import notify_others
+from api.store.views import view_of
 from api.streams.service import existing_stream
 from api.transactions import Writing
 from api.web.problems import not_found
 from cep.definition.keys import key_text
 from contract.canonical import canonical_json
 from contract.reports import MatchReceipt, MatchReport, ReportedMatch
+from contract.service.matches import MatchSummary, MatchView, TriageSummary
 
 _DAY_MS: Final = 86_400_000
 _KEY_TEXT_LENGTH: Final = 500
@@ -101,43 +102,19 @@ def match_view(match: Match) -> MatchView:
 
 def match_summary(match: Match) -> MatchSummary:
     """Return a match without its events."""
-    return MatchSummary.model_validate(
-        {
-            "number": match.number,
-            "match_id": match.match_id,
-            "stream": match.stream,
-            "job": match.job,
-            "kind": match.kind,
-            "processor_id": match.processor_id,
-            "version": match.version,
-            "epoch": match.epoch,
-            "key": json.loads(match.key),
-            "start": match.start_ms,
-            "end": match.end_ms,
-            "received_at": match.received_at_ms,
-            "output": json.loads(match.output),
-            "event_count": match.event_count,
-            "group_id": match.group_id,
-            "stands_for": groups.stands_for(match),
-            "triage": triage_summary(match.triage),
-        }
+    return view_of(
+        MatchSummary,
+        match,
+        key=json.loads(match.key),
+        output=json.loads(match.output),
+        stands_for=groups.stands_for(match),
+        triage=triage_summary(match.triage),
     )
 
 
 def triage_summary(triage: MatchTriage | None) -> TriageSummary:
     """Return what people have made of a match."""
-    if triage is None:
-        return TriageSummary()
-    return TriageSummary.model_validate(
-        {
-            "status": triage.status,
-            "assignee": triage.assignee,
-            "revision": triage.revision,
-            "decided_at": triage.decided_at_ms,
-            "decided_by": triage.decided_by,
-            "note_count": triage.note_count,
-        }
-    )
+    return TriageSummary() if triage is None else view_of(TriageSummary, triage)
 
 
 def locked_log(writing: Writing, stream: str) -> MatchLog:

@@ -8,8 +8,9 @@ from typing import Final
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from api.matches import repository
-from api.matches.schemas import MatchesSummary, MatchFilter, ValueCount
+from api.matches.filters import MatchFilter
 from api.matches.tables import Match
+from contract.service.matches import MatchesSummary, ValueCount
 
 _SECOND_MS: Final = 1_000
 _DAY_MS: Final = 86_400_000

@@ -6,12 +6,12 @@ jobs, streams, quarantined versions, switches ─► items, most urgent first
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from api.jobs.schemas import JobView
 from api.jobs.tables import HeldVersion, Job
 from api.overview.repository import Switch
-from api.overview.schemas import AttentionItem, Concern, Urgency
 from api.webhooks.tables import FAILED, Webhook, WebhookDelivery
 from cep.printable import counted
+from contract.service.jobs import JobView
+from contract.service.overview import AttentionItem, Concern, Urgency
 
 SOON_MS: Final = 3_600_000
 

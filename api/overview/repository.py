@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 from api.audit.tables import Change
 from api.jobs.tables import HeldVersion, Job
 from api.processors.repository import state_at
-from api.processors.schemas import DELETED
 from api.processors.tables import Processor, ProcessorVersion, Publication
+from contract.service.processors import DELETED
 
 Quarantined = tuple[HeldVersion, Job]
 Switch = tuple[str, str, int, int | None, int | None]

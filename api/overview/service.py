@@ -6,16 +6,16 @@ from typing import Final, cast
 from sqlalchemy.orm import Session
 
 from api.jobs.history import job_history
-from api.jobs.schemas import JobView
 from api.jobs.views import job_views
 from api.overview import attention, repository
-from api.overview.schemas import AttentionItem, JobOverview, Overview, StreamOverview
-from api.processors.schemas import State
 from api.settings import Settings
 from api.streams import service as streams
 from api.streams.repository import streams_after
-from api.streams.schemas import StreamView
 from api.webhooks.repository import failing_webhooks
+from contract.service.jobs import JobView
+from contract.service.overview import AttentionItem, JobOverview, Overview, StreamOverview
+from contract.service.processors import State
+from contract.service.streams import StreamView
 
 MAXIMUM_STREAMS: Final = 500
 MAXIMUM_JOBS: Final = 100

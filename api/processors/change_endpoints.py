@@ -11,13 +11,7 @@ from api.access.authentication import Author, Principal, Publisher
 from api.audit.log import record
 from api.processors import creation, repository, service, views
 from api.processors.endpoints import IdInPath, VersionInPath, shown
-from api.processors.publishing import (
-    Checked,
-    checked_replacement,
-    may_publish,
-    verified_target,
-)
-from api.processors.schemas import DELETED, LabelsPatch, ProcessorView, Rollback
+from api.processors.publishing import Checked, checked_replacement, may_publish, verified_target
 from api.processors.tables import Processor
 from api.routing import slice_router
 from api.transactions import Write
@@ -29,7 +23,9 @@ from api.web.preconditions import (
     exists_already,
     is_creation,
 )
-from api.web.problems import Flaw, documented, invalid
+from api.web.problems import documented, invalid
+from contract.service.problems import Flaw
+from contract.service.processors import DELETED, LabelsPatch, ProcessorView, Rollback
 
 router = slice_router("/v1/processors/{processor_id}", "processors", for_confined=True)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from api.code.verification import code_problems, place_of
-from api.web.problems import Flaw, document_flaws, invalid
+from api.web.problems import document_flaws, invalid
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.definition.keys import with_key
@@ -21,6 +21,7 @@ from cep.matching.examples import WrittenExamples, examples_to_run
 from cep.pattern import Pattern, Problem
 from cep.signing.keys import SigningKeys
 from contract.canonical import canonical_json, content_hash
+from contract.service.problems import Flaw
 
 
 @dataclass(frozen=True, slots=True)

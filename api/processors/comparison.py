@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from api.processors.schemas import Difference
 from api.web.problems import escaped
+from contract.service.processors import Difference
 
 
 def differences(old: Any, new: Any, pointer: str = "") -> Iterator[Difference]:

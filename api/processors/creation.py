@@ -8,10 +8,10 @@ from http import HTTPStatus
 from api.processors import repository, service
 from api.processors.checks import CheckedDocument
 from api.processors.publications import publish, try_beside
-from api.processors.schemas import DELETED, PAUSED, PUBLISHED
 from api.processors.tables import Processor
 from api.transactions import Writing
 from api.web.problems import Refusal
+from contract.service.processors import DELETED, PAUSED, PUBLISHED
 
 
 def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Processor:

@@ -8,25 +8,26 @@ from sqlalchemy.orm import Session
 
 from api.access.authentication import Author, Viewer
 from api.processors import creation, repository, service, views
+from api.processors.filters import ProcessorFilter, Sort
 from api.processors.publishing import Checked, checked_document, may_publish
-from api.processors.schemas import (
-    Comparison,
-    ProcessorFilter,
-    ProcessorSummary,
-    ProcessorView,
-    Sort,
-    ValidationReport,
-    VersionSummary,
-    VersionView,
-)
 from api.processors.tables import Processor
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, cursor_behind, decoded_cursor, place_in
+from api.web.paging import Cursor, Limit, cursor_behind, decoded_cursor, place_in
 from api.web.preconditions import CREATED, TAGGED, IfNoneMatch, not_modified, tagged
-from api.web.problems import Flaw, documented, invalid
+from api.web.problems import documented, invalid
 from cep.definition.document import ProcessorId
+from contract.service.pages import Page
+from contract.service.problems import Flaw
+from contract.service.processors import (
+    Comparison,
+    ProcessorSummary,
+    ProcessorView,
+    ValidationReport,
+    VersionSummary,
+    VersionView,
+)
 
 router = slice_router("/v1", "processors", for_confined=True)
 

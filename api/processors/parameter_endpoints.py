@@ -16,14 +16,15 @@ from api.processors import service, views
 from api.processors.change_endpoints import ANSWERS, Change
 from api.processors.checks import CheckedDocument
 from api.processors.publishing import check_and_test, may_publish
-from api.processors.schemas import ProcessorView
 from api.routing import slice_router
 from api.runtime import CurrentRuntime, Runtime
 from api.web.preconditions import IfMatch, require_match
-from api.web.problems import Flaw, Refusal, documented, escaped, invalid
+from api.web.problems import Refusal, documented, escaped, invalid
 from cep.definition.document import ProcessorId
 from cep.definition.parameters import ParametersRefused, with_values
 from cep.expression.parameters import Written
+from contract.service.problems import Flaw
+from contract.service.processors import ProcessorView
 
 router = slice_router("/v1/processors/{processor_id}/parameters", "processors", for_confined=True)
 

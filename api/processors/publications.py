@@ -14,11 +14,11 @@ from api.audit.actions import Action
 from api.audit.log import record
 from api.processors import repository
 from api.processors.approvals import require_approval
-from api.processors.schemas import PAUSED, PUBLISHED, SHADOW
 from api.processors.tables import Processor, ProcessorVersion, Publication
 from api.streams.epochs import record_epoch
 from api.transactions import Writing
 from api.web.problems import Refusal
+from contract.service.processors import PAUSED, PUBLISHED, SHADOW
 
 MAXIMUM_SCHEDULED = 100
 

@@ -10,12 +10,10 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import GetPydanticSchema
-from pydantic_core import core_schema
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from api.access.authentication import Author, Principal, Publisher, Role
+from api.access.authentication import Author, Principal, Publisher
 from api.code.verification import code_problems, holds_code
 from api.list_store.schemas import TooManyToTry, schema_of, tried_lists
 from api.processors import repository
@@ -25,31 +23,19 @@ from api.processors.checks import (
     StreamFacts,
     examine_document,
 )
-from api.processors.schemas import Rollback
 from api.runtime import CurrentRuntime, Runtime
 from api.streams.service import ddl_of, event_time, existing_stream
 from api.trials.processes import BeyondLimit
-from api.web.problems import Flaw, Refusal, document_flaws, invalid
-from cep.definition.document import ProcessorDocument, ProcessorId
+from api.web.problems import Refusal, document_flaws, invalid
+from cep.definition.document import ProcessorId
 from cep.matching.examples import WrittenExamples
 from cep.pattern import Problem
 from cep.signing.code import CodePlace
+from contract.service.problems import Flaw
+from contract.service.processors import ProcessorBody, Rollback
+from contract.service.tokens import Role
 
 Checked = CheckedDocument
-
-# Any mapping passes, and is described as a processor document: the check of the document says more
-# about what is wrong than the framework would, and all of it at once.
-ProcessorBody = Annotated[
-    dict[str, Any],
-    GetPydanticSchema(
-        get_pydantic_core_schema=lambda _type, _handler: core_schema.dict_schema(
-            core_schema.str_schema(), core_schema.any_schema()
-        ),
-        get_pydantic_json_schema=lambda _schema, handler: handler(
-            ProcessorDocument.__pydantic_core_schema__
-        ),
-    ),
-]
 
 
 async def checked_document(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from api.processors.schemas import DELETED, PUBLISHED, SCHEDULED, ProcessorFilter, Sort
+from api.processors.filters import ProcessorFilter, Sort
 from api.processors.tables import (
     ListUse,
     Processor,
@@ -15,6 +15,7 @@ from api.processors.tables import (
     Publication,
 )
 from api.store.confinement import ALL_STREAMS
+from contract.service.processors import DELETED, PUBLISHED, SCHEDULED
 
 
 @dataclass(frozen=True, slots=True)

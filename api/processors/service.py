@@ -20,16 +20,17 @@ from api.processors.publications import (
     republish,
     touch,
 )
-from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
 from api.processors.tables import ListUse, Processor, ProcessorVersion
 from api.processors.versions import version_in
 from api.snooze_store import repository as snoozes
 from api.streams.service import locked_stream
 from api.transactions import Writing
 from api.web.preconditions import require_match
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from cep.definition.document import ProcessorLabels
 from contract.canonical import canonical_json
+from contract.service.problems import Flaw
+from contract.service.processors import DELETED, PAUSED, PUBLISHED, LabelsPatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,14 @@ from sqlalchemy.orm import Session
 from api.processors import repository
 from api.processors.checks import normalised
 from api.processors.comparison import differences
-from api.processors.schemas import (
+from api.processors.service import deleted
+from api.processors.tables import Processor, ProcessorVersion, Publication
+from api.processors.versions import version_in
+from api.store.views import view_of
+from api.web.problems import not_found
+from cep.instants import iso_text
+from contract.service.problems import Flaw
+from contract.service.processors import (
     DELETED,
     PUBLISHED,
     SCHEDULED,
@@ -22,11 +29,6 @@ from api.processors.schemas import (
     VersionSummary,
     VersionView,
 )
-from api.processors.service import deleted
-from api.processors.tables import Processor, ProcessorVersion, Publication
-from api.processors.versions import version_in
-from api.web.problems import Flaw, not_found
-from cep.instants import iso_text
 
 
 def existing_processor(
@@ -57,7 +59,7 @@ def summaries(
     """Return the lines of a list."""
     tags = repository.tags_of(session, [processor.id for processor in processors])
     return [
-        ProcessorSummary(**_summary(processor, tags[processor.id], now_ms))
+        view_of(ProcessorSummary, processor, **_told(processor, tags[processor.id], now_ms))
         for processor in processors
     ]
 
@@ -69,17 +71,13 @@ def processor_view(session: Session, processor: Processor, now_ms: int) -> Proce
     published = []
     for publication in repository.open_publications(session, processor.id):
         version = version_in(session, processor, publication.version)
-        published.append(
-            PublishedVersion(
-                version=version.version,
-                effective_from=version.effective_from_ms,
-                effective_until=version.effective_until_ms,
-            )
-        )
+        published.append(view_of(PublishedVersion, version))
     labels = {"description": processor.description, "owner": processor.owner, "tags": tags}
     identity = {"id": processor.id, "stream": processor.stream}
-    return ProcessorView(
-        **_summary(processor, tags, now_ms),
+    return view_of(
+        ProcessorView,
+        processor,
+        **_told(processor, tags, now_ms),
         published=published,
         rollout=tried_version(repository.open_rollout(session, processor.id)),
         warnings=_warnings(newest),
@@ -87,6 +85,7 @@ def processor_view(session: Session, processor: Processor, now_ms: int) -> Proce
         | {name: label for name, label in labels.items() if label}
         | version_document(newest),
         lists=_list_names(session, newest),
+        withdrawn=[],
     )
 
 
@@ -120,16 +119,11 @@ def version_summaries(
     published = {each.version for each in repository.open_publications(session, processor.id)}
     tried = repository.only_tried(session, processor.id)
     return [
-        VersionSummary(
-            version=version.version,
-            effective_from=version.effective_from_ms,
-            effective_until=version.effective_until_ms,
+        view_of(
+            VersionSummary,
+            version,
             is_published=version.version in published,
             was_only_tried=version.version in tried,
-            restored_version=version.restored_version,
-            created_at=version.created_at_ms,
-            created_by=version.created_by,
-            comment=version.comment,
         )
         for version in versions
     ]
@@ -181,20 +175,10 @@ def _warnings(version: ProcessorVersion) -> list[Flaw]:
     return [Flaw.model_validate(warning) for warning in json.loads(version.warnings)]
 
 
-def _summary(processor: Processor, tags: list[str], now_ms: int) -> dict[str, Any]:
+def _told(processor: Processor, tags: list[str], now_ms: int) -> dict[str, Any]:
     return {
-        "id": processor.id,
-        "stream": processor.stream,
         "state": state_at(processor, now_ms),
         "version": processor.current_version,
-        "revision": processor.revision,
-        "description": processor.description,
-        "owner": processor.owner,
         "tags": tags,
         "severity": processor.severity or None,
-        "warning_count": processor.warning_count,
-        "created_at": processor.created_at_ms,
-        "created_by": processor.created_by,
-        "updated_at": processor.updated_at_ms,
-        "updated_by": processor.updated_by,
     }

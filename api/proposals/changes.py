@@ -19,17 +19,17 @@ from api.processors import creation, views
 from api.processors import repository as processors
 from api.processors import service as processor_service
 from api.processors.checks import CheckedDocument
-from api.processors.schemas import DELETED, PAUSED
 from api.processors.tables import Processor
 from api.proposals import list_changes
 from api.proposals.checking import Checked
 from api.proposals.list_checking import CheckedList
-from api.proposals.schemas import RuleKind
 from api.proposals.tables import Proposal
 from api.rollouts import service as rollouts
 from api.transactions import ApprovedChange, Writing
 from api.web.problems import Refusal
 from contract.canonical import canonical_json
+from contract.service.processors import DELETED, PAUSED
+from contract.service.proposals import RuleKind
 
 
 @dataclass(frozen=True, slots=True)

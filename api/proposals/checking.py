@@ -21,10 +21,11 @@ from api.processors.checks import CheckedDocument
 from api.processors.publishing import checked_document, verify_version
 from api.proposals import repository
 from api.proposals.list_checking import CheckedList, checked_list
-from api.proposals.schemas import ProposedChange
 from api.proposals.tables import Proposal
 from api.runtime import CurrentRuntime, Runtime
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
+from contract.service.problems import Flaw
+from contract.service.proposals import ProposedChange
 
 ProposalIdInPath = Annotated[int, Path(ge=1, lt=2**53)]
 

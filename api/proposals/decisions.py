@@ -12,13 +12,13 @@ from api.access.authentication import Principal
 from api.proposals import repository
 from api.proposals.changes import carry_out
 from api.proposals.checking import CheckedProposal
-from api.proposals.schemas import PUBLISHED, REJECTED
 from api.proposals.service import close, is_stale, log, require_same
 from api.proposals.tables import Proposal, ProposalApproval
 from api.settings import Settings
 from api.streams.repository import required_approvals
 from api.transactions import Writing
 from api.web.problems import Refusal
+from contract.service.proposals import PUBLISHED, REJECTED
 
 _LONGEST_COMMENT = 1_000
 

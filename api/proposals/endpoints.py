@@ -15,21 +15,22 @@ from api.proposals.checking import (
     proposal_to_publish,
     proposal_to_renew,
 )
-from api.proposals.schemas import (
-    CommentDocument,
-    CommentView,
-    ProposalFilter,
-    ProposalSummary,
-    ProposalView,
-    Rejection,
-)
+from api.proposals.filters import ProposalFilter
 from api.proposals.tables import Proposal
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.transactions import Read, Write, Writing
-from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, place_in
+from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, place_in
 from api.web.preconditions import CREATED, TAGGED, IfMatch, tagged
 from api.web.problems import documented
+from contract.service.pages import Page
+from contract.service.proposals import (
+    CommentDocument,
+    CommentView,
+    ProposalSummary,
+    ProposalView,
+    Rejection,
+)
 
 router = slice_router("/v1/proposals", "proposals", for_confined=True)
 

@@ -18,14 +18,15 @@ from api.list_store import repository as lists
 from api.list_store.tables import ListVersion, StoredList
 from api.lists import service
 from api.lists.changes import existing_version
-from api.lists.schemas import ListDocument
 from api.lists.service import ListChanged
 from api.proposals.list_checking import CheckedList
-from api.proposals.schemas import MOST_SHOWN, MOST_SHOWN_CHARACTERS, ProposedValues
 from api.proposals.tables import Proposal
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid
+from api.web.problems import Refusal, invalid
 from cep.list_content import ListType, ListValue
+from contract.service.lists import ListDocument
+from contract.service.problems import Flaw
+from contract.service.proposals import MOST_SHOWN, MOST_SHOWN_CHARACTERS, ProposedValues
 
 _DIVIDE: Final = (
     "Divide it: `percept apply --propose` proposes values in a file part by part, or propose a "

@@ -21,10 +21,10 @@ from api.lists.changes import (
     prepared,
 )
 from api.lists.uploads import checked_values, given_edit, placed_values, read_values
-from api.proposals.schemas import ProposedChange
 from api.runtime import Runtime
 from api.streams.service import existing_stream
 from cep.list_content import ListType, ListValue
+from contract.service.proposals import ProposedChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.orm import Session, defer
 
 from api.processors.tables import Publication
-from api.proposals.schemas import OPEN, ProposalFilter
+from api.proposals.filters import ProposalFilter
 from api.proposals.tables import Proposal, ProposalApproval, ProposalComment
 from api.streams.tables import Stream
+from contract.service.proposals import OPEN
 
 _LONG: Final = (Proposal.document, Proposal.content, Proposal.warnings)
 

@@ -15,13 +15,11 @@ from api.access.authentication import Principal
 from api.audit.actions import ProposalAction
 from api.audit.log import record
 from api.processors import repository as processors
-from api.processors.schemas import DELETED
 from api.processors.tables import Processor
 from api.proposals import list_changes, repository
 from api.proposals.checking import CheckedChange, CheckedProposal, unknown_proposal
 from api.proposals.fitting import fit
 from api.proposals.list_checking import CheckedList
-from api.proposals.schemas import MOST_COMMENTS, MOST_OPEN, OPEN, WITHDRAWN
 from api.proposals.tables import Proposal, ProposalComment
 from api.settings import Settings
 from api.streams.service import locked_stream
@@ -29,6 +27,8 @@ from api.transactions import Writing
 from api.web.preconditions import require_match
 from api.web.problems import Refusal, not_found
 from contract.canonical import canonical_json
+from contract.service.processors import DELETED
+from contract.service.proposals import MOST_COMMENTS, MOST_OPEN, OPEN, WITHDRAWN
 
 
 def propose(writing: Writing, change: CheckedChange, principal: Principal) -> Proposal:

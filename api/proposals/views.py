@@ -11,7 +11,11 @@ from api.processors.checks import hash_of_content, normalised
 from api.processors.comparison import differences
 from api.processors.views import version_document
 from api.proposals import list_changes, repository
-from api.proposals.schemas import (
+from api.proposals.tables import Proposal, ProposalApproval, ProposalComment
+from api.store.views import view_of
+from api.streams.repository import required_approvals
+from contract.service.problems import Flaw
+from contract.service.proposals import (
     OPEN,
     ApprovalView,
     CommentView,
@@ -19,9 +23,6 @@ from api.proposals.schemas import (
     ProposalView,
     ProposedValues,
 )
-from api.proposals.tables import Proposal, ProposalApproval, ProposalComment
-from api.streams.repository import required_approvals
-from api.web.problems import Flaw
 
 
 def summaries(
@@ -43,27 +44,12 @@ def _summaries(
         for stream in {each.stream for each in proposals}
     }
     return [
-        ProposalSummary.model_validate(
-            {
-                "id": each.id,
-                "stream": each.stream,
-                "processor_id": each.processor_id,
-                "list_name": each.list_name,
-                "kind": each.kind,
-                "state": each.state,
-                "revision": each.revision,
-                "is_stale": each.id in stale,
-                "author": each.author,
-                "comment": each.comment,
-                "approval_count": len(approvals[each.id]),
-                "required_approvals": required[each.stream],
-                "comment_count": each.comment_count,
-                "effective_from": each.effective_from_ms,
-                "created_at": each.created_at_ms,
-                "edited_at": each.edited_at_ms,
-                "closed_at": each.closed_at_ms,
-                "closed_by": each.closed_by,
-            }
+        view_of(
+            ProposalSummary,
+            each,
+            is_stale=each.id in stale,
+            approval_count=len(approvals[each.id]),
+            required_approvals=required[each.stream],
         )
         for each in proposals
     ]
@@ -97,7 +83,9 @@ def proposal_view(session: Session, proposal: Proposal, identity: str, now_ms: i
     is_of_list = bool(proposal.list_name)
     content = json.loads(proposal.content) if proposal.content and not is_of_list else None
     base = _base_content(session, proposal)
-    return ProposalView(
+    return view_of(
+        ProposalView,
+        proposal,
         **summary.model_dump(),
         version=versions[-1] if versions else None,
         versions=versions,
@@ -105,28 +93,18 @@ def proposal_view(session: Session, proposal: Proposal, identity: str, now_ms: i
         document=json.loads(proposal.document) if proposal.document and not is_of_list else None,
         content=content,
         content_hash=None if content is None else hash_of_content(content),
-        base_version=proposal.base_version,
         base_content=base,
         values=ProposedValues.model_validate_json(proposal.content) if is_of_list else None,
         differences=list(differences(_normal(base), _normal(content))) if base and content else [],
         warnings=[Flaw.model_validate(warning) for warning in json.loads(proposal.warnings)],
-        example_count=proposal.example_count,
-        stream_version=proposal.stream_version,
         is_mine=proposal.author_identity == identity,
-        approvals=[
-            ApprovalView(person=each.person, at=each.at_ms) for each in approvals[proposal.id]
-        ],
-        reason=proposal.reason,
-        published_version=proposal.published_version,
-        published_epoch=proposal.published_epoch,
+        approvals=[view_of(ApprovalView, each) for each in approvals[proposal.id]],
     )
 
 
 def comment_view(comment: ProposalComment) -> CommentView:
     """Return a comment as it is shown."""
-    return CommentView(
-        number=comment.number, at=comment.at_ms, author=comment.author, text=comment.text
-    )
+    return view_of(CommentView, comment)
 
 
 def _base_content(session: Session, proposal: Proposal) -> dict[str, Any] | None:

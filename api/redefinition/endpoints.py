@@ -20,7 +20,6 @@ from api.routing import slice_router
 from api.streams import service
 from api.streams.endpoints import NameInPath, shown
 from api.streams.repository import stream_of
-from api.streams.schemas import ApprovalsDocument, StreamDocument, StreamView
 from api.transactions import Write
 from api.web.preconditions import (
     CREATED,
@@ -30,8 +29,10 @@ from api.web.preconditions import (
     exists_already,
     is_creation,
 )
-from api.web.problems import Flaw, documented, invalid
+from api.web.problems import documented, invalid
 from cep.expression import Schema
+from contract.service.problems import Flaw
+from contract.service.streams import ApprovalsDocument, StreamDocument, StreamView
 
 router = slice_router("/v1/streams", "streams", for_confined=True)
 

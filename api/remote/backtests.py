@@ -8,7 +8,7 @@ import typer
 
 from api.client import Backtest, BacktestLine, Client, NotEnded
 from api.client.backtests import NO_WORKER
-from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import end, service_command
 from api.remote.changing import Comment
 from api.remote.known_rules import rules_named
 from api.remote.printing import AsJson, say, say_json
@@ -30,10 +30,10 @@ _COLUMNS = ("NUMBER", "RULE", "VERSION", "STATE", "MATCHES", "GAINED", "LOST", "
 
 
 @backtests_app.command("run")
+@service_command
 def run(  # noqa: PLR0913 - the options of one command
+    client: Client,
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id, or a file with it.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     version: Annotated[
         int | None, typer.Option(min=1, help="Which version of it. [the current one]")
@@ -61,14 +61,13 @@ def run(  # noqa: PLR0913 - the options of one command
     ] = 900,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Run RULE over the events of the past, where workers of the service have them.
 
     Exit code 0 = done, 1 = it failed, was cancelled or has not ended, or the service refused, 2 =
     an option or the file is wrong.
     """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    with until_interrupted():
         asked = client.backtests.request(
             _tried(client, rule),
             version=version,
@@ -90,9 +89,9 @@ def run(  # noqa: PLR0913 - the options of one command
 
 
 @backtests_app.command("list")
-def list_backtests(  # noqa: PLR0913 - the options of one command
-    token: Token,
-    url: Url = DEFAULT_URL,
+@service_command
+def list_backtests(
+    client: Client,
     *,
     rule: Annotated[str | None, typer.Option(help="Only of this rule.")] = None,
     stream: Annotated[str | None, typer.Option(help="Only of this stream.")] = None,
@@ -100,13 +99,9 @@ def list_backtests(  # noqa: PLR0913 - the options of one command
         str | None, typer.Option(help="Only queued, running, done, failed or cancelled ones.")
     ] = None,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """List the backtests that are kept, newest first.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    """List the backtests that are kept, newest first."""
+    with until_interrupted():
         found = client.backtests.list(rule=rule, stream=stream, state=state)
         if as_json:
             for each in found:
@@ -116,44 +111,37 @@ def list_backtests(  # noqa: PLR0913 - the options of one command
 
 
 @backtests_app.command("show")
+@service_command
 def show(
+    client: Client,
     number: Number,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Show how far a backtest is, or what it has found.
 
     Exit code 0 = done, 1 = it failed or was cancelled, or the service did not answer or refused, 2
     = an option is wrong.
     """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        found = client.backtests.read(number)
-        if found.has_ended:
-            _print(found, as_json=as_json)
-        elif as_json:
-            say_json(found)
-        else:
-            say(f"backtest {number} is {_how_far(client, found)}")
+    found = client.backtests.read(number)
+    if found.has_ended:
+        _print(found, as_json=as_json)
+    elif as_json:
+        say_json(found)
+    else:
+        say(f"backtest {number} is {_how_far(client, found)}")
 
 
 @backtests_app.command("cancel")
+@service_command
 def cancel(
+    client: Client,
     number: Number,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Cancel a backtest that waits or runs; one that has ended stays as it is.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        say(f"backtest {number} is {client.backtests.cancel(number, comment=comment).state}")
+    """Cancel a backtest that waits or runs; one that has ended stays as it is."""
+    say(f"backtest {number} is {client.backtests.cancel(number, comment=comment).state}")
 
 
 def _tried(client: Client, rule: str) -> str | Mapping[str, Any]:

@@ -10,16 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from api.client import Client, NotFound, Outdated, Processor
-from api.connected import (
-    DEFAULT_URL,
-    FAILED,
-    PlainHttp,
-    Token,
-    Url,
-    connected,
-    end,
-    tell_error,
-)
+from api.connected import FAILED, end, service_command, tell_error
 from api.gitops.checking import LABELS
 from api.gitops.comparison import text_diff
 from api.remote.known_rules import (
@@ -39,75 +30,58 @@ DryRun = Annotated[
 ]
 
 
-def pause(  # noqa: PLR0913 - the options of one command
+@service_command
+def pause(
+    client: Client,
     rules: Rules,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Pause rules: jobs stop them and drop their partial matches; their versions are kept.
-
-    Exit code 0 = all are paused, 1 = a rule is not known, the service did not answer or refused,
-    2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        _switch(client, rules, client.pause, "paused", comment=comment, dry_run=dry_run)
+    """Pause rules: jobs stop them and drop their partial matches; their versions are kept."""
+    _switch(client, rules, client.pause, "paused", comment=comment, dry_run=dry_run)
 
 
-def resume(  # noqa: PLR0913 - the options of one command
+@service_command
+def resume(
+    client: Client,
     rules: Rules,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Resume paused rules.
-
-    Exit code 0 = none of them is paused, 1 = a rule is not known, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        _switch(client, rules, client.resume, "resumed", comment=comment, dry_run=dry_run)
+    """Resume paused rules."""
+    _switch(client, rules, client.resume, "resumed", comment=comment, dry_run=dry_run)
 
 
-def rollback(  # noqa: PLR0913 - the options of one command
+@service_command
+def rollback(
+    client: Client,
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     to: Annotated[int, typer.Option("--to", min=1, help="The version whose content it gets.")],
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Publish the content of an old version of a rule as a new version; a deleted rule comes back.
 
     The lines that differ are shown. `percept show RULE --versions` lists the versions.
-
-    Exit code 0 = done, 1 = there is no such rule or version, the service did not answer or refused,
-    2 = an option is wrong.
     """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        current, etag, old = _now(client, rule)
-        try:
-            wanted = client.version(rule, to).document
-        except NotFound:
-            numbers = [str(each.version) for each in client.versions(rule)]
-            end(f"rule {rule} has no version {to}; it has {', '.join(reversed(numbers))}")
-        _print_diff(old, _content(wanted))
-        if dry_run:
-            say(f"{rule}: would get the content of version {to}; {current}")
-            return
-        with as_it_was_read(rule):
-            changed = client.roll_back(rule, to, if_match=etag, comment=comment)
-        say(f"{rule}: version {changed.version} has the content of version {to}")
-        for number in changed.withdrawn:
-            say(f"{rule}: version {number}, which has a schedule, is withdrawn")
+    current, etag, old = _now(client, rule)
+    try:
+        wanted = client.version(rule, to).document
+    except NotFound:
+        numbers = [str(each.version) for each in client.versions(rule)]
+        end(f"rule {rule} has no version {to}; it has {', '.join(reversed(numbers))}")
+    _print_diff(old, _content(wanted))
+    if dry_run:
+        say(f"{rule}: would get the content of version {to}; {current}")
+        return
+    with as_it_was_read(rule):
+        changed = client.roll_back(rule, to, if_match=etag, comment=comment)
+    say(f"{rule}: version {changed.version} has the content of version {to}")
+    for number in changed.withdrawn:
+        say(f"{rule}: version {number}, which has a schedule, is withdrawn")
 
 
 def _switch(  # noqa: PLR0913 - two commands in one

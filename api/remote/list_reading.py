@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from api.client import Client, NotFound, ValueList
-from api.client.lists import ListClient, ListVersionLine
-from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.client import Client, ListVersionLine, NotFound, ValueList
+from api.client.lists import ListClient
+from api.connected import BAD_INPUT, end, service_command
 from api.remote.printing import AsJson, say, say_json
 from api.remote.readers import until_interrupted
 from cep.instants import iso_text
@@ -22,19 +22,15 @@ _COLUMNS = ("NAME", "TYPE", "VALUES", "VERSION", "RULES", "CHANGED", "BY", "DESC
 _LOG = ("VERSION", "VALUES", "ADDED", "REMOVED", "FROM", "STATE", "CREATED", "BY", "COMMENT")
 
 
+@service_command
 def list_lists(
-    token: Token,
-    url: Url = DEFAULT_URL,
+    client: Client,
     *,
     stream: StreamOption = None,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """List the lists of a stream.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    """List the lists of a stream."""
+    with until_interrupted():
         found = lists_of(client, stream).all()
         if as_json:
             for each in found:
@@ -57,52 +53,41 @@ def list_lists(
             typer.echo("no lists", err=True)
 
 
-def show_list(  # noqa: PLR0913 - the options of one command
+@service_command
+def show_list(
+    client: Client,
     name: Name,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: StreamOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Show a list: what jobs are given of it, and the rules that name it.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        found = named_list(lists_of(client, stream), name)
-        if as_json:
-            say_json(found)
-            return
-        say(f"{name}: {found.count:,} values of type {found.data_type}, version {found.version}")
-        if found.description:
-            say(found.description)
-        for version in found.published:
-            say(f"version {version.version}: {version.count:,} values, {_since(version)}")
-        for rule in found.rules:
-            versions = ", ".join(map(str, rule.versions))
-            say(f"named by {rule.processor_id}, version {versions}")
-        if found.rule_count > len(found.rules):
-            say(f"and by {found.rule_count - len(found.rules):,} rules more")
+    """Show a list: what jobs are given of it, and the rules that name it."""
+    found = named_list(lists_of(client, stream), name)
+    if as_json:
+        say_json(found)
+        return
+    say(f"{name}: {found.count:,} values of type {found.data_type}, version {found.version}")
+    if found.description:
+        say(found.description)
+    for version in found.published:
+        say(f"version {version.version}: {version.count:,} values, {_since(version)}")
+    for rule in found.rules:
+        versions = ", ".join(map(str, rule.versions))
+        say(f"named by {rule.processor_id}, version {versions}")
+    if found.rule_count > len(found.rules):
+        say(f"and by {found.rule_count - len(found.rules):,} rules more")
 
 
-def print_values(  # noqa: PLR0913 - the options of one command
+@service_command
+def print_values(
+    client: Client,
     name: Name,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: StreamOption = None,
     version: VersionOption = None,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Print all values of a list as CSV, one on each line: `percept lists get vip > vip.csv`.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    """Print all values of a list as CSV, one on each line: `percept lists get vip > vip.csv`."""
+    with until_interrupted():
         lists = lists_of(client, stream)
         named_list(lists, name)
         with lists.csv(name, version=version) as pieces:
@@ -110,21 +95,16 @@ def print_values(  # noqa: PLR0913 - the options of one command
                 typer.echo(piece, nl=False)
 
 
-def list_versions(  # noqa: PLR0913 - the options of one command
+@service_command
+def list_versions(
+    client: Client,
     name: Name,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: StreamOption = None,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """List the versions of a list, newest first.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    """List the versions of a list, newest first."""
+    with until_interrupted():
         lists = lists_of(client, stream)
         named_list(lists, name)
         found = lists.versions(name)

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from api.client import ChangedList
+from api.client import ChangedList, Client
 from api.client.lists import ListClient
-from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import BAD_INPUT, end, service_command
 from api.remote.changing import Comment, DryRun
 from api.remote.known_rules import as_it_was_read
 from api.remote.list_reading import (
@@ -47,11 +47,11 @@ EffectiveFrom = Annotated[
 
 
 @lists_app.command("put")
+@service_command
 def put(  # noqa: PLR0913 - the options of one command
+    client: Client,
     name: Name,
     file: Annotated[str, typer.Argument(metavar="FILE", help="CSV of one column; - = input.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: StreamOption = None,
     header: Annotated[
@@ -64,146 +64,117 @@ def put(  # noqa: PLR0913 - the options of one command
     effective_from: EffectiveFrom = "",
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Give a list the values in FILE instead of those it has.
 
     If a line is wrong, nothing is taken, and the lines are told.
-
-    Exit code 0 = done, 1 = there is no such list, it was changed meanwhile, the service did not
-    answer or refused, 2 = FILE or an option is wrong.
     """
     content = _content(file)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        lists = lists_of(client, stream)
-        if create is not None:
-            _create(lists, name, create, comment, dry_run=dry_run)
-            if dry_run:
-                return
-        known = named_list(lists, name)
-        _change(
+    lists = lists_of(client, stream)
+    if create is not None:
+        _create(lists, name, create, comment, dry_run=dry_run)
+        if dry_run:
+            return
+    known = named_list(lists, name)
+    _change(
+        name,
+        lambda: lists.put(
             name,
-            lambda: lists.put(
-                name,
-                content,
-                has_header=header,
-                effective_from=effective_from,
-                if_match=known.etag,
-                comment=comment,
-                dry_run=dry_run,
-            ),
+            content,
+            has_header=header,
+            effective_from=effective_from,
+            if_match=known.etag,
+            comment=comment,
             dry_run=dry_run,
-        )
+        ),
+        dry_run=dry_run,
+    )
 
 
 @lists_app.command("add")
+@service_command
 def add(  # noqa: PLR0913 - the options of one command
+    client: Client,
     name: Name,
     values: Values,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: StreamOption = None,
     effective_from: EffectiveFrom = "",
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Add values to a list; those that are there already stay.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = a
-    value or an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        lists = lists_of(client, stream)
-        named_list(lists, name)
-        more: dict[str, Any] = {
-            "effective_from": effective_from,
-            "comment": comment,
-            "dry_run": dry_run,
-        }
-        _change(name, lambda: lists.change(name, add=values, **more), dry_run=dry_run)
+    """Add values to a list; those that are there already stay."""
+    lists = lists_of(client, stream)
+    named_list(lists, name)
+    more: dict[str, Any] = {
+        "effective_from": effective_from,
+        "comment": comment,
+        "dry_run": dry_run,
+    }
+    _change(name, lambda: lists.change(name, add=values, **more), dry_run=dry_run)
 
 
 @lists_app.command("remove")
+@service_command
 def remove(  # noqa: PLR0913 - the options of one command
+    client: Client,
     name: Name,
     values: Values,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: StreamOption = None,
     effective_from: EffectiveFrom = "",
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Remove values from a list; those that are not there do not matter.
-
-    Exit code 0 = done, 1 = there is no such list, the service did not answer or refused, 2 = a
-    value or an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        lists = lists_of(client, stream)
-        named_list(lists, name)
-        more: dict[str, Any] = {
-            "effective_from": effective_from,
-            "comment": comment,
-            "dry_run": dry_run,
-        }
-        _change(name, lambda: lists.change(name, remove=values, **more), dry_run=dry_run)
+    """Remove values from a list; those that are not there do not matter."""
+    lists = lists_of(client, stream)
+    named_list(lists, name)
+    more: dict[str, Any] = {
+        "effective_from": effective_from,
+        "comment": comment,
+        "dry_run": dry_run,
+    }
+    _change(name, lambda: lists.change(name, remove=values, **more), dry_run=dry_run)
 
 
 @lists_app.command("rollback")
+@service_command
 def rollback(  # noqa: PLR0913 - the options of one command
+    client: Client,
     name: Name,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     to: Annotated[int, typer.Option("--to", min=1, help="The version to go back to.")],
     stream: StreamOption = None,
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Give a list the values of an old version, at once, as a new one.
-
-    Exit code 0 = done, 1 = there is no such list or version, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        lists = lists_of(client, stream)
-        known = named_list(lists, name)
-        more: dict[str, Any] = {"if_match": known.etag, "comment": comment, "dry_run": dry_run}
-        _change(name, lambda: lists.roll_back(name, to, **more), dry_run=dry_run)
+    """Give a list the values of an old version, at once, as a new one."""
+    lists = lists_of(client, stream)
+    known = named_list(lists, name)
+    more: dict[str, Any] = {"if_match": known.etag, "comment": comment, "dry_run": dry_run}
+    _change(name, lambda: lists.roll_back(name, to, **more), dry_run=dry_run)
 
 
 @lists_app.command("delete")
-def delete(  # noqa: PLR0913 - the options of one command
+@service_command
+def delete(
+    client: Client,
     name: Name,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     stream: StreamOption = None,
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Take a list and its values away, unless a rule names it.
-
-    Exit code 0 = done, 1 = there is no such list, a rule names it, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        lists = lists_of(client, stream)
-        known = named_list(lists, name)
-        if dry_run:
-            named = f"; {known.rule_count} rules name it" if known.rule_count else ""
-            say(f"{name}: nothing is changed; it has {known.count:,} values{named}")
-            return
-        with as_it_was_read(name):
-            lists.delete(name, if_match=known.etag, comment=comment)
-        say(f"{name}: deleted, with {known.count:,} values")
+    """Take a list and its values away, unless a rule names it."""
+    lists = lists_of(client, stream)
+    known = named_list(lists, name)
+    if dry_run:
+        named = f"; {known.rule_count} rules name it" if known.rule_count else ""
+        say(f"{name}: nothing is changed; it has {known.count:,} values{named}")
+        return
+    with as_it_was_read(name):
+        lists.delete(name, if_match=known.etag, comment=comment)
+    say(f"{name}: deleted, with {known.count:,} values")
 
 
 def _create(lists: ListClient, name: str, data_type: str, comment: str, *, dry_run: bool) -> None:

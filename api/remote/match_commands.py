@@ -9,16 +9,7 @@ import typer
 
 from api.client import Client, MatchLine, NotFound, ServiceError
 from api.client.matches import MatchFilter
-from api.connected import (
-    BAD_INPUT,
-    DEFAULT_URL,
-    PlainHttp,
-    Token,
-    Url,
-    connected,
-    end,
-    tell_error,
-)
+from api.connected import BAD_INPUT, end, service_command, tell_error
 from api.remote.known_rules import deleted_rule, end_unknown
 from api.remote.printing import AsJson
 from api.remote.readers import until_interrupted
@@ -33,9 +24,9 @@ _LISTED_BEFORE_FOLLOWING: Final = 10
 _LONGEST_OUTPUT: Final = 300
 
 
+@service_command
 def matches(  # noqa: PLR0913 - the options of one command
-    token: Token,
-    url: Url = DEFAULT_URL,
+    client: Client,
     *,
     stream: Annotated[
         str | None, typer.Option(help="Of this stream; needed if there is no --rule and several.")
@@ -67,7 +58,6 @@ def matches(  # noqa: PLR0913 - the options of one command
         bool, typer.Option("--follow", "-f", help="Go on with matches as they come.")
     ] = False,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """List recent matches, newest first, or follow them as they come.
 
@@ -78,7 +68,7 @@ def matches(  # noqa: PLR0913 - the options of one command
     did not answer or refused, 2 = an option is wrong, 130 = ended by Ctrl-C.
     """
     wanted = given_filter(rule, key, kind, since, until)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    with until_interrupted():
         of_stream = stream_of(client, stream, rule)
         if follow:
             count = _LISTED_BEFORE_FOLLOWING if limit is None else limit

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from api.client import Client, Invalid, Processor
-from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import end, service_command
 from api.remote.changing import Comment, DryRun
 from api.remote.known_rules import as_it_was_read, rules_named
 from api.remote.printing import say
@@ -20,46 +20,41 @@ _MOST_SHOWN = 10
 _TEXT_TYPES = ("STRING", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "INTERVAL", "DECIMAL")
 
 
-def set_parameters(  # noqa: PLR0913 - the options of one command
+@service_command
+def set_parameters(
+    client: Client,
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id.")],
-    token: Token,
     values: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE…", help="Parameters and their new values."),
     ] = None,
-    url: Url = DEFAULT_URL,
     *,
     comment: Comment = "",
     dry_run: DryRun = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Give parameters of a rule other values: a new version, with its pattern left alone.
 
     Without NAME=VALUE the parameters are listed. `percept set large-payment limit=120`; a list is
     written as JSON: `'countries=["FR", "DE"]'`.
-
-    Exit code 0 = done, 1 = there is no such rule or parameter, a value does not fit, the service
-    did not answer or refused, 2 = an option is wrong.
     """
     given = _given(values or [])
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        (processor,) = rules_named(client, [rule])
-        pattern = processor.document["pattern"]
-        declared = pattern.get("parameters") or {}
-        if not given:
-            _list(rule, declared)
-            return
-        wanted = {name: _read(text, declared.get(name, {})) for name, text in given.items()}
-        try:
-            changed = with_values(pattern, wanted)["parameters"]
-        except ParametersRefused as refused:
-            end(str(refused))
-        for name in wanted:
-            say(f"{rule}: {name} {_shown(declared[name])} → {_shown(changed[name])}")
-        if dry_run:
-            say(f"{rule}: nothing is changed; it is {processor.state}, version {processor.version}")
-            return
-        _set(client, processor, wanted, comment)
+    (processor,) = rules_named(client, [rule])
+    pattern = processor.document["pattern"]
+    declared = pattern.get("parameters") or {}
+    if not given:
+        _list(rule, declared)
+        return
+    wanted = {name: _read(text, declared.get(name, {})) for name, text in given.items()}
+    try:
+        changed = with_values(pattern, wanted)["parameters"]
+    except ParametersRefused as refused:
+        end(str(refused))
+    for name in wanted:
+        say(f"{rule}: {name} {_shown(declared[name])} → {_shown(changed[name])}")
+    if dry_run:
+        say(f"{rule}: nothing is changed; it is {processor.state}, version {processor.version}")
+        return
+    _set(client, processor, wanted, comment)
 
 
 def _set(client: Client, seen: Processor, values: Mapping[str, Any], comment: str) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from api.client import Client, Outdated, Proposal, ProposalLine
 from api.client.proposals import ProposalFilter, ProposedChange
-from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import end, service_command
 from api.remote.printing import AsJson, say, say_json
 from api.remote.proposal_texts import lines_of, state_of
 from cep.instants import iso_text
@@ -42,9 +42,9 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @proposals_app.command("list")
+@service_command
 def list_proposals(  # noqa: PLR0913 - the options of one command
-    token: Token,
-    url: Url = DEFAULT_URL,
+    client: Client,
     *,
     stream: Annotated[str, typer.Option(help="Only of this stream.")] = "",
     rule: Annotated[str, typer.Option(help="Only of this rule.")] = "",
@@ -55,50 +55,45 @@ def list_proposals(  # noqa: PLR0913 - the options of one command
         bool | None, typer.Option("--mine/--others", help="Only my own; only those of others.")
     ] = None,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """List proposals, newest first; those that are open, if nothing else is asked for.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        wanted = ProposalFilter()
-        if stream:
-            wanted["stream"] = stream
-        if rule:
-            wanted["processor"] = rule
-        if state:
-            wanted["state"] = state
-        if mine is not None:
-            wanted["mine"] = mine
-        found = client.proposals(**wanted)
-        if as_json:
-            for line in found:
-                say_json(line)
-            return
-        columns = (
-            "number",
-            "rule or list",
-            "change",
-            "state",
-            "approvals",
-            "author",
-            "since",
-            "comment",
-        )
-        if not print_table(columns, (_row(line) for line in found)):
-            say("no proposals")
+    """List proposals, newest first; those that are open, if nothing else is asked for."""
+    wanted = ProposalFilter()
+    if stream:
+        wanted["stream"] = stream
+    if rule:
+        wanted["processor"] = rule
+    if state:
+        wanted["state"] = state
+    if mine is not None:
+        wanted["mine"] = mine
+    found = client.proposals(**wanted)
+    if as_json:
+        for line in found:
+            say_json(line)
+        return
+    columns = (
+        "number",
+        "rule or list",
+        "change",
+        "state",
+        "approvals",
+        "author",
+        "since",
+        "comment",
+    )
+    if not print_table(columns, (_row(line) for line in found)):
+        say("no proposals")
 
 
 @proposals_app.command("new")
+@service_command
 def new(  # noqa: PLR0913 - the options of one command
+    client: Client,
     kind: Annotated[
         Kind,
         typer.Argument(help="What to do; a new rule or version is proposed by apply --propose."),
     ],
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     version: Annotated[
         int | None, typer.Option(min=1, help="To roll back to, or to cancel.")
@@ -107,155 +102,113 @@ def new(  # noqa: PLR0913 - the options of one command
         float | None, typer.Option(min=0, max=99.99, help="Percent of the keys, for share.")
     ] = None,
     comment: Annotated[str, typer.Option(help="What it is for.")] = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Propose to resume, roll back or delete a rule, or a change of what is scheduled or tried.
-
-    Exit code 0 = done, 1 = the state of the rule does not allow it, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        change = ProposedChange(kind=kind.value, processor_id=rule)
-        if version is not None:
-            change["version"] = version
-        if share is not None:
-            change["share_percent"] = share
-        proposal = client.propose(comment=comment, **change)
-        say(f"proposal {proposal.id}: {proposal.approvals_in_words}")
+    """Propose to resume, roll back or delete a rule, or a change of what is scheduled or tried."""
+    change = ProposedChange(kind=kind.value, processor_id=rule)
+    if version is not None:
+        change["version"] = version
+    if share is not None:
+        change["share_percent"] = share
+    proposal = client.propose(comment=comment, **change)
+    say(f"proposal {proposal.id}: {proposal.approvals_in_words}")
 
 
 @proposals_app.command("show")
+@service_command
 def show(
+    client: Client,
     number: Number,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Show a proposal: how it differs from what runs, warnings, approvals, comments.
-
-    Exit code 0 = done, 1 = there is none, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        proposal = client.proposal(number)
-        if as_json:
-            say_json(proposal)
-            return
-        for line in lines_of(proposal):
-            say(line, _DIFF_STYLES.get(line.strip()[:1], "") if line.startswith("    ") else "")
-        for comment in client.proposal_comments(number):
-            say(f"  {iso_text(comment.at)} {comment.author}: {comment.text}")
+    """Show a proposal: how it differs from what runs, warnings, approvals, comments."""
+    proposal = client.proposal(number)
+    if as_json:
+        say_json(proposal)
+        return
+    for line in lines_of(proposal):
+        say(line, _DIFF_STYLES.get(line.strip()[:1], "") if line.startswith("    ") else "")
+    for comment in client.proposal_comments(number):
+        say(f"  {iso_text(comment.at)} {comment.author}: {comment.text}")
 
 
 @proposals_app.command("approve")
+@service_command
 def approve(
-    number: Number, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    number: Number,
 ) -> None:
-    """Approve a proposal of somebody else, as it is now.
-
-    Exit code 0 = done, 1 = it may not be approved, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        proposal = _changed(client, number, client.approve)
-        say(f"proposal {number}: {proposal.approvals_in_words}")
+    """Approve a proposal of somebody else, as it is now."""
+    proposal = _changed(client, number, client.approve)
+    say(f"proposal {number}: {proposal.approvals_in_words}")
 
 
 @proposals_app.command("reject")
+@service_command
 def reject(
+    client: Client,
     number: Number,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     reason: Annotated[str, typer.Option(help="Why; shown with the proposal.")],
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Close a proposal of somebody else, and say why.
-
-    Exit code 0 = done, 1 = it is closed, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        _changed(
-            client, number, lambda it, *, if_match: client.reject(it, reason, if_match=if_match)
-        )
-        say(f"proposal {number}: rejected")
+    """Close a proposal of somebody else, and say why."""
+    _changed(client, number, lambda it, *, if_match: client.reject(it, reason, if_match=if_match))
+    say(f"proposal {number}: rejected")
 
 
 @proposals_app.command("withdraw")
+@service_command
 def withdraw(
-    number: Number, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    number: Number,
 ) -> None:
-    """Close a proposal of one's own.
-
-    Exit code 0 = done, 1 = it is closed or not one's own, the service did not answer or refused, 2
-    = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        _changed(client, number, client.withdraw)
-        say(f"proposal {number}: withdrawn")
+    """Close a proposal of one's own."""
+    _changed(client, number, client.withdraw)
+    say(f"proposal {number}: withdrawn")
 
 
 @proposals_app.command("renew")
+@service_command
 def renew(
-    number: Number, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    number: Number,
 ) -> None:
-    """Let a stale proposal of one's own be of the rule as it is now; it loses its approvals.
-
-    Exit code 0 = done, 1 = it is not stale, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        proposal = _changed(client, number, client.renew)
-        say(f"proposal {number}: {proposal.approvals_in_words}")
+    """Let a stale proposal of one's own be of the rule as it is now; it loses its approvals."""
+    proposal = _changed(client, number, client.renew)
+    say(f"proposal {number}: {proposal.approvals_in_words}")
 
 
 @proposals_app.command("comment")
+@service_command
 def comment(
+    client: Client,
     number: Number,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to say.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
-    *,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Add a comment to a proposal.
-
-    Exit code 0 = done, 1 = there is none, the service did not answer or refused, 2 = an option is
-    wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        added = client.comment_on_proposal(number, text)
-        say(f"proposal {number}: comment {added.number}")
+    """Add a comment to a proposal."""
+    added = client.comment_on_proposal(number, text)
+    say(f"proposal {number}: comment {added.number}")
 
 
 @proposals_app.command("publish")
+@service_command
 def publish(
+    client: Client,
     number: Number,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     comment: Annotated[
         str, typer.Option(help="Why; kept in the log. Left out = that of the proposal.")
     ] = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Make the change of a proposal that enough people have approved.
-
-    Exit code 0 = done, 1 = too few have, it is stale or closed, the service did not answer or
-    refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        proposal = _changed(
-            client,
-            number,
-            lambda it, *, if_match: client.publish_proposal(it, if_match=if_match, comment=comment),
-        )
-        version = proposal.published_version
-        told = f"version {version} is published" if version else f"done: {proposal.kind}"
-        say(f"{proposal.name}: {told} by proposal {number}")
+    """Make the change of a proposal that enough people have approved."""
+    proposal = _changed(
+        client,
+        number,
+        lambda it, *, if_match: client.publish_proposal(it, if_match=if_match, comment=comment),
+    )
+    version = proposal.published_version
+    told = f"version {version} is published" if version else f"done: {proposal.kind}"
+    say(f"{proposal.name}: {told} by proposal {number}")
 
 
 def _changed(client: Client, number: int, change: Callable[..., Proposal]) -> Proposal:

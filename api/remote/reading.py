@@ -7,7 +7,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from api.client import Client, NotFound, Processor, ProcessorLine, VersionLine
-from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import end, service_command
+from api.gitops.exporting import FileFormat
 from api.remote.known_rules import deleted_rule, end_unknown, rules_named
 from api.remote.printing import AsJson, say_json
 from cep.definition.text import in_usual_order
@@ -27,16 +28,9 @@ class State(StrEnum):
     DELETED = "deleted"
 
 
-class DocumentFormat(StrEnum):
-    """How a document is written."""
-
-    YAML = "yaml"
-    JSON = "json"
-
-
+@service_command
 def list_rules(  # noqa: PLR0913 - the options of one command
-    token: Token,
-    url: Url = DEFAULT_URL,
+    client: Client,
     *,
     stream: Annotated[str | None, typer.Option(help="Only of this stream.")] = None,
     state: Annotated[
@@ -48,31 +42,26 @@ def list_rules(  # noqa: PLR0913 - the options of one command
         str | None, typer.Option(help="Only with this in id, description or definition.")
     ] = None,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """List the rules of the service: stream, state, newest version, who changed it last.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        if stream is not None:
-            client.stream(stream)  # one that is not there is no empty list
-        lines = client.processors(
-            stream, state=state.value if state else None, tag=tag, owner=owner, text=text
-        )
-        if as_json:
-            for line in lines:
-                say_json(_as_data(line))
-            return
-        columns = ("RULE", "STREAM", "STATE", "VERSION", "SEVERITY", "OWNER", "CHANGED", "BY")
-        if not print_table(columns, map(_cells, lines)):
-            typer.echo("no rules", err=True)
+    """List the rules of the service: stream, state, newest version, who changed it last."""
+    if stream is not None:
+        client.stream(stream)  # one that is not there is no empty list
+    lines = client.processors(
+        stream, state=state.value if state else None, tag=tag, owner=owner, text=text
+    )
+    if as_json:
+        for line in lines:
+            say_json(_as_data(line))
+        return
+    columns = ("RULE", "STREAM", "STATE", "VERSION", "SEVERITY", "OWNER", "CHANGED", "BY")
+    if not print_table(columns, map(_cells, lines)):
+        typer.echo("no rules", err=True)
 
 
-def show(  # noqa: PLR0913 - the options of one command
+@service_command
+def show(
+    client: Client,
     rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     version: Annotated[
         int | None, typer.Option(min=1, help="This version; by default the newest.")
@@ -81,22 +70,16 @@ def show(  # noqa: PLR0913 - the options of one command
         bool, typer.Option("--versions", help="List its versions instead, newest first.")
     ] = False,
     file_format: Annotated[
-        DocumentFormat, typer.Option("--format", "-f", help="How it is written.")
-    ] = DocumentFormat.YAML,
-    allow_plain_http: PlainHttp = False,
+        FileFormat, typer.Option("--format", "-f", help="How it is written.")
+    ] = FileFormat.YAML,
 ) -> None:
-    """Show a rule as a document that `percept apply` takes; in YAML its state as a comment above.
-
-    Exit code 0 = done, 1 = there is no such rule or version, the service did not answer or refused,
-    2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        if versions:
-            _print_versions(client, rule)
-            return
-        document, said = _shown(client, rule, version)
+    """Show a rule as a document for `percept apply`; in YAML its state is a comment above."""
+    if versions:
+        _print_versions(client, rule)
+        return
+    document, said = _shown(client, rule, version)
     document = in_usual_order(document)
-    if file_format is DocumentFormat.JSON:
+    if file_format is FileFormat.JSON:
         typer.echo(printable_json(document, indent=2))
         return
     for line in said:

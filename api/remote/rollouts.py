@@ -8,15 +8,7 @@ import typer
 
 from api.client import Client, NotFound, Processor, Rollout, RolloutInJob
 from api.client.rollouts import RolloutClient
-from api.connected import (
-    BAD_INPUT,
-    DEFAULT_URL,
-    PlainHttp,
-    Token,
-    Url,
-    connected,
-    end,
-)
+from api.connected import BAD_INPUT, end, service_command
 from api.remote.changing import Comment
 from api.remote.known_rules import as_it_was_read, rules_named
 from api.remote.printing import say, say_json
@@ -37,129 +29,97 @@ Share = Annotated[
 
 
 @rollout_app.command("start")
-def start(  # noqa: PLR0913 - the options of one command
+@service_command
+def start(
+    client: Client,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The rule, YAML or JSON.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     share: Share = 0,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Try the rule in FILE as a new version, in the place of one that is tried already.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = the file or an option is
-    wrong.
-    """
+    """Try the rule in FILE as a new version, in the place of one that is tried already."""
     document = one_rule(file)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        name = str(document.get("id", ""))
-        try:
-            current = client.get(name)
-        except NotFound:
-            if share:
-                end(
-                    f"nothing is published of {name} that could have the other keys", code=BAD_INPUT
-                )
-            say(f"{_tried(client.create(document, comment=comment, shadow=True))}; it is new")
-            return
-        rollout = client.rollout(name)
-        with as_it_was_read(name):
-            changed = rollout.start(
-                document, share_percent=share, if_match=current.etag, comment=comment
-            )
-        say(_tried(changed))
+    name = str(document.get("id", ""))
+    try:
+        current = client.get(name)
+    except NotFound:
+        if share:
+            end(f"nothing is published of {name} that could have the other keys", code=BAD_INPUT)
+        say(f"{_tried(client.create(document, comment=comment, shadow=True))}; it is new")
+        return
+    rollout = client.rollout(name)
+    with as_it_was_read(name):
+        changed = rollout.start(
+            document, share_percent=share, if_match=current.etag, comment=comment
+        )
+    say(_tried(changed))
 
 
 @rollout_app.command("show")
+@service_command
 def show(
+    client: Client,
     rule: Rule,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Show what is tried, what it has found in each job, and how that compares.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        _, handle = _known(client, rule)
-        found = handle.read()
-        if as_json:
-            say_json(found)
-            return
-        for line in _lines(found):
-            say(line)
+    """Show what is tried, what it has found in each job, and how that compares."""
+    _, handle = _known(client, rule)
+    found = handle.read()
+    if as_json:
+        say_json(found)
+        return
+    for line in _lines(found):
+        say(line)
 
 
 @rollout_app.command("share")
-def share_keys(  # noqa: PLR0913 - the options of one command
+@service_command
+def share_keys(
+    client: Client,
     rule: Rule,
     percent: Annotated[
         float, typer.Argument(min=0, max=99.99, help="Percent of the keys; 0 = in shadow.")
     ],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Give the version that is tried another share of the keys.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        current, handle = _known(client, rule)
-        with as_it_was_read(rule):
-            say(_tried(handle.share(percent, if_match=current.etag, comment=comment)))
+    """Give the version that is tried another share of the keys."""
+    current, handle = _known(client, rule)
+    with as_it_was_read(rule):
+        say(_tried(handle.share(percent, if_match=current.etag, comment=comment)))
 
 
 @rollout_app.command("promote")
+@service_command
 def promote(
+    client: Client,
     rule: Rule,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Publish the version that is tried for all keys; it keeps its partial matches.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        current, handle = _known(client, rule)
-        with as_it_was_read(rule):
-            changed = handle.promote(if_match=current.etag, comment=comment)
-        say(f"{rule}: version {changed.version} is published")
-        for number in changed.withdrawn:
-            say(f"{rule}: version {number}, which has a schedule, is withdrawn")
+    """Publish the version that is tried for all keys; it keeps its partial matches."""
+    current, handle = _known(client, rule)
+    with as_it_was_read(rule):
+        changed = handle.promote(if_match=current.etag, comment=comment)
+    say(f"{rule}: version {changed.version} is published")
+    for number in changed.withdrawn:
+        say(f"{rule}: version {number}, which has a schedule, is withdrawn")
 
 
 @rollout_app.command("end")
+@service_command
 def end_rollout(
+    client: Client,
     rule: Rule,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Take the version back that is tried; what is published has all keys.
-
-    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
-    option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        current, handle = _known(client, rule)
-        with as_it_was_read(rule):
-            changed = handle.end(if_match=current.etag, comment=comment)
-        say(f"{rule}: nothing is on trial any more; version {changed.version} has all keys")
+    """Take the version back that is tried; what is published has all keys."""
+    current, handle = _known(client, rule)
+    with as_it_was_read(rule):
+        changed = handle.end(if_match=current.etag, comment=comment)
+    say(f"{rule}: nothing is on trial any more; version {changed.version} has all keys")
 
 
 def _known(client: Client, rule: str) -> tuple[Processor, RolloutClient]:

@@ -4,22 +4,23 @@ from typing import Annotated
 
 import typer
 
-from api.client.snoozes import Snooze
-from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.client import Client
+from api.connected import BAD_INPUT, end, service_command
 from api.remote.changing import Comment
 from api.remote.known_rules import rules_named
 from api.remote.printing import AsJson, say, say_json
 from cep.instants import iso_text
 from cep.terminal_tables import print_table
+from contract.service.snoozes import SnoozeView
 
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Its id.")]
 Key = Annotated[str | None, typer.Option(help="Only for this key, as `percept matches` shows it.")]
 
 
+@service_command
 def snooze(  # noqa: PLR0913 - the options of one command
+    client: Client,
     rule: Rule,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     key: Key = None,
     until: Annotated[str | None, typer.Option(help="An instant, as 2026-11-24T08:00Z.")] = None,
@@ -27,41 +28,28 @@ def snooze(  # noqa: PLR0913 - the options of one command
         str | None, typer.Option("--for", help="How long from now on, as 1h or '2 days'.")
     ] = None,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Hold the matches of a rule back for a while; they are counted and kept as suppressed.
-
-    Exit code 0 = done, 1 = there is no such rule, the service did not answer or refused, 2 = an
-    option is wrong.
-    """
+    """Hold the matches of a rule back for a while; they are counted and kept as suppressed."""
     if (until is None) == (for_time is None):
         end("until when? Give --until or --for, one of them", code=BAD_INPUT)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        (found,) = rules_named(client, [rule])
-        begun = client.snoozes(found.id).begin(
-            until=until, for_time=for_time, key=key, comment=comment
-        )
-        say(f"{rule}: {_told(begun)}")
+    (found,) = rules_named(client, [rule])
+    begun = client.snoozes(found.id).begin(until=until, for_time=for_time, key=key, comment=comment)
+    say(f"{rule}: {_told(begun)}")
 
 
+@service_command
 def snoozes(
-    token: Token,
+    client: Client,
     rule: Annotated[str | None, typer.Argument(metavar="[RULE]", help="Only this one.")] = None,
-    url: Url = DEFAULT_URL,
     *,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """List what is snoozed, of one rule or all.
-
-    Exit code 0 = done, 1 = there is no such rule, the service did not answer or refused.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        if rule is None:
-            found = [each for stream in client.streams() for each in client.snoozed(stream.name)]
-        else:
-            (known,) = rules_named(client, [rule])
-            found = client.snoozes(known.id).list()
+    """List what is snoozed, of one rule or all."""
+    if rule is None:
+        found = [each for stream in client.streams() for each in client.snoozed(stream.name)]
+    else:
+        (known,) = rules_named(client, [rule])
+        found = client.snoozes(known.id).list()
     if as_json:
         for each in found:
             say_json(each)
@@ -80,41 +68,35 @@ def snoozes(
         typer.echo("nothing is snoozed", err=True)
 
 
-def unsnooze(  # noqa: PLR0913 - the options of one command
+@service_command
+def unsnooze(
+    client: Client,
     rule: Rule,
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     key: Key = None,
     everything: Annotated[bool, typer.Option("--all", help="End all snoozes of the rule.")] = False,
     comment: Comment = "",
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """End a snooze of a rule before its time: that of all keys, unless --key or --all says else.
-
-    Exit code 0 = done, 1 = there is no such rule or snooze, the service did not answer or refused,
-    2 = an option is wrong.
-    """
+    """End a snooze of a rule before its time: that of all keys, unless --key or --all says else."""
     if everything and key is not None:
         end("--key and --all do not go together", code=BAD_INPUT)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        (known,) = rules_named(client, [rule])
-        handle = client.snoozes(known.id)
-        found = [each for each in handle.list() if everything or each.key == key]
-        if not found:
-            end(f"{rule} is not snoozed so; `percept snoozes {rule}` shows how it is")
-        for each in found:
-            handle.end(each.number, comment=comment)
-            say(f"{rule}: no longer snoozed for {_of(each)}")
+    (known,) = rules_named(client, [rule])
+    handle = client.snoozes(known.id)
+    found = [each for each in handle.list() if everything or each.key == key]
+    if not found:
+        end(f"{rule} is not snoozed so; `percept snoozes {rule}` shows how it is")
+    for each in found:
+        handle.end(each.number, comment=comment)
+        say(f"{rule}: no longer snoozed for {_of(each)}")
 
 
-def _told(begun: Snooze) -> str:
+def _told(begun: SnoozeView) -> str:
     return f"snoozed for {_of(begun)} until {_instant(begun)}"
 
 
-def _of(each: Snooze) -> str:
+def _of(each: SnoozeView) -> str:
     return "all keys" if each.key is None else f"key {each.key}"
 
 
-def _instant(each: Snooze) -> str:
+def _instant(each: SnoozeView) -> str:
     return iso_text(each.until)

@@ -5,21 +5,19 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from api.client import Client, Conflict, MatchLine, MatchTriage, NotFound
 from api.client.matches import MatchFilter
-from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import BAD_INPUT, end, service_command
 from api.remote.changing import Comment, DryRun
 from api.remote.match_commands import given_filter, stream_of
 from api.remote.printing import AsJson, say, say_json
 from api.remote.readers import until_interrupted
 from cep.definition.keys import key_text
-
-_MOST_NAMED: Final = 500
-"""So many matches are changed in one request, all of them or none."""
+from contract.service.triage import MOST_AT_ONCE
 
 
 class Status(StrEnum):
@@ -68,8 +66,9 @@ class _Change:
         }
 
 
+@service_command
 def triage(  # noqa: PLR0913 - the options of one command
-    token: Token,
+    client: Client,
     matches: Annotated[
         list[str] | None,
         typer.Argument(
@@ -77,7 +76,6 @@ def triage(  # noqa: PLR0913 - the options of one command
             help="Ids of matches; - = standard input, one on each line or percept matches --json.",
         ),
     ] = None,
-    url: Url = DEFAULT_URL,
     *,
     status: Annotated[
         Status | None, typer.Option(help="What they are found to be. [as it is]")
@@ -118,15 +116,11 @@ def triage(  # noqa: PLR0913 - the options of one command
     comment: Comment = "",
     dry_run: DryRun = False,
     as_json: AsJson = False,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
     """Say of matches what they are, and who looks into them: of those named, or of all that fit.
 
     Named matches are read first, and changed all or none, unless somebody else has changed one
     meanwhile. Of those that fit, matches that come later are left as they are.
-
-    Exit code 0 = done, 1 = a match is not known or was changed meanwhile, the service did not
-    answer or refused, 2 = an option is wrong.
     """
     if status is None and assignee is None and note is None:
         end("nothing to change; give --status, --assignee or --note", code=BAD_INPUT)
@@ -147,7 +141,7 @@ def triage(  # noqa: PLR0913 - the options of one command
     is_filtered = bool(wanted.keys() | more.keys())
     if bool(matches) == is_filtered:
         end("name matches, or say which by --rule, --key, --since, --now, …", code=BAD_INPUT)
-    with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
+    with until_interrupted():
         of_stream = stream_of(client, stream, rule)
         given = _Given(client, of_stream, change, comment, dry_run=dry_run, as_json=as_json)
         if matches:
@@ -260,8 +254,8 @@ def _ids(given: list[str]) -> list[str]:
     distinct = list(dict.fromkeys(found))
     if not distinct:
         end("standard input names no match", code=BAD_INPUT)
-    if len(distinct) > _MOST_NAMED:
-        told = f"{len(distinct):,} matches; {_MOST_NAMED} are changed at once, or give a filter"
+    if len(distinct) > MOST_AT_ONCE:
+        told = f"{len(distinct):,} matches; {MOST_AT_ONCE} are changed at once, or give a filter"
         end(told, code=BAD_INPUT)
     return distinct
 

@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from api.client import Client
-from api.client.webhooks import NewSecret, Webhook
-from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.connected import end, service_command
 from api.remote.printing import say
 from cep.instants import iso_text
 from cep.pattern.problems import did_you_mean
 from cep.terminal_tables import print_table
+from contract.service.webhooks import EVENT_KINDS, WebhookView, WebhookWithSecret
 
 webhooks_app = typer.Typer(
     name="webhooks",
@@ -22,15 +22,12 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="That of the webhook."
 
 
 @webhooks_app.command("list")
+@service_command
 def list_webhooks(
-    token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
 ) -> None:
-    """List all webhooks.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        found = client.webhooks.list()
+    """List all webhooks."""
+    found = client.webhooks.list()
     lines = (
         (
             each.name,
@@ -47,107 +44,84 @@ def list_webhooks(
 
 
 @webhooks_app.command("create")
-def create(  # noqa: PLR0913 - the options of one command
+@service_command
+def create(
+    client: Client,
     name: Name,
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="https://… of the receiver.")],
-    token: Token,
-    url: Url = DEFAULT_URL,
     *,
     event: Annotated[
         list[str],
         typer.Option(help="What it is told of, as job.stale; again for each. [all of them]"),
-    ] = [  # noqa: B006 - never changed
-        "rule.quarantined",
-        "rule.throttled",
-        "job.stale",
-        "discovery.failing",
-        "approval.asked",
-    ],
+    ] = [*EVENT_KINDS],  # noqa: B006 - never changed
     stream: Annotated[str | None, typer.Option(help="Only of this stream.")] = None,
-    allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Make a webhook and print its secret, which is shown this once.
-
-    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        _print_secret(client.webhooks.create(name, address, event, stream=stream))
+    """Make a webhook and print its secret, which is shown this once."""
+    _print_secret(client.webhooks.create(name, address, event, stream=stream))
 
 
 @webhooks_app.command("new-secret")
+@service_command
 def new_secret(
-    name: Name, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    name: Name,
 ) -> None:
-    """Give a webhook another secret and print it; the one before signs nothing any more.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        _print_secret(client.webhooks.renew_secret(_named(client, name).id))
+    """Give a webhook another secret and print it; the one before signs nothing any more."""
+    _print_secret(client.webhooks.renew_secret(_named(client, name).id))
 
 
 @webhooks_app.command("test")
+@service_command
 def send_test(
-    name: Name, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    name: Name,
 ) -> None:
-    """Send a test message; `percept webhooks deliveries` tells what became of it.
-
-    Exit code 0 = it is on its way, 1 = there is none, or the service did not answer or refused.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        sent = client.webhooks.test(_named(client, name).id)
-        say(f"{name}: test {sent.number} is on its way")
+    """Send a test message; `percept webhooks deliveries` tells what became of it."""
+    sent = client.webhooks.test(_named(client, name).id)
+    say(f"{name}: test {sent.number} is on its way")
 
 
 @webhooks_app.command("enable")
+@service_command
 def enable(
-    name: Name, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    name: Name,
 ) -> None:
-    """Let a webhook be told again; messages that have waited are sent.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        client.webhooks.change(_named(client, name).id, enabled=True)
-        say(f"{name}: enabled")
+    """Let a webhook be told again; messages that have waited are sent."""
+    client.webhooks.change(_named(client, name).id, enabled=True)
+    say(f"{name}: enabled")
 
 
 @webhooks_app.command("disable")
+@service_command
 def disable(
-    name: Name, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    name: Name,
 ) -> None:
-    """Tell a webhook nothing for now.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        client.webhooks.change(_named(client, name).id, enabled=False)
-        say(f"{name}: disabled")
+    """Tell a webhook nothing for now."""
+    client.webhooks.change(_named(client, name).id, enabled=False)
+    say(f"{name}: disabled")
 
 
 @webhooks_app.command("delete")
+@service_command
 def delete(
-    name: Name, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    name: Name,
 ) -> None:
-    """Remove a webhook with all its messages.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        client.webhooks.delete(_named(client, name).id)
-        say(f"{name}: deleted")
+    """Remove a webhook with all its messages."""
+    client.webhooks.delete(_named(client, name).id)
+    say(f"{name}: deleted")
 
 
 @webhooks_app.command("deliveries")
+@service_command
 def deliveries(
-    name: Name, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+    client: Client,
+    name: Name,
 ) -> None:
-    """List messages to a webhook, newest first, and what became of them.
-
-    Exit code 0 = done, 1 = there is none, or the service did not answer or refused.
-    """
-    with connected(url, token, allow_plain_http=allow_plain_http) as client:
-        found = list(client.webhooks.deliveries(_named(client, name).id))
+    """List messages to a webhook, newest first, and what became of them."""
+    found = list(client.webhooks.deliveries(_named(client, name).id))
     lines = (
         (
             str(each.number),
@@ -163,14 +137,14 @@ def deliveries(
         typer.echo("nothing was sent to it", err=True)
 
 
-def _named(client: Client, name: str) -> Webhook:
+def _named(client: Client, name: str) -> WebhookView:
     known = {webhook.name: webhook for webhook in client.webhooks.list()}
     if name not in known:
         end(f"there is no webhook {name}. {did_you_mean(name, known)}".rstrip())
     return known[name]
 
 
-def _print_secret(made: NewSecret) -> None:
-    say(f"{made.webhook.name}: its secret, shown this once:")
+def _print_secret(made: WebhookWithSecret) -> None:
+    say(f"{made.name}: its secret, shown this once:")
     say("")
     say(f"  {made.secret}")

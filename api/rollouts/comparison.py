@@ -15,10 +15,11 @@ from sqlalchemy.orm import Session
 from api.jobs import history_repository
 from api.jobs.tables import HeldVersion, Job
 from api.rollouts import repository
-from api.rollouts.schemas import ComparedMatch, RolloutInJob
 from api.rollouts.tables import ComparedFind
+from api.store.views import view_of
 from cep.definition.keys import key_text
 from contract.reports import ReportedMatch
+from contract.service.rollouts import ComparedMatch, RolloutInJob
 
 MOST_COMPARED: Final = 20_000
 """How many finds are kept of one rollout in one job."""
@@ -100,40 +101,24 @@ def in_job(session: Session, job: Job, tried: HeldVersion, begun_ms: int) -> Rol
     tally = repository.tally(*of_rollout, since_ms)
     gained, lost = (
         [
-            _compared(find)
+            view_of(ComparedMatch, find)
             for find in repository.newest_of_one(
                 *of_rollout, by_tried=by_tried, since_ms=since_ms, limit=_SAMPLES
             )
         ]
         for by_tried in (True, False)
     )
-    return RolloutInJob.model_validate(
-        {
-            "job": job.name,
-            "state": tried.state,
-            "active_from": since_ms,
-            "events": history_repository.events_from(session, job.id, begun_ms),
-            "finds": tried.matches + tried.shadow,
-            "counted": tried.matches,
-            "partial_matches": tried.partial_matches,
-            "errors": tried.errors,
-            "error": tried.error,
-            "both": tally.get((True, True), 0),
-            "gained": tally.get((False, True), 0),
-            "lost": tally.get((True, False), 0),
-            "is_complete": repository.count(*of_rollout) < MOST_COMPARED,
-            "newest_gained": gained,
-            "newest_lost": lost,
-        }
-    )
-
-
-def _compared(find: ComparedFind) -> ComparedMatch:
-    return ComparedMatch.model_validate(
-        {
-            "match_id": find.match_id,
-            "key_text": find.key_text,
-            "start": find.start_ms,
-            "end": find.end_ms,
-        }
+    return view_of(
+        RolloutInJob,
+        tried,
+        job=job.name,
+        events=history_repository.events_from(session, job.id, begun_ms),
+        finds=tried.matches + tried.shadow,
+        counted=tried.matches,
+        both=tally.get((True, True), 0),
+        gained=tally.get((False, True), 0),
+        lost=tally.get((True, False), 0),
+        is_complete=repository.count(*of_rollout) < MOST_COMPARED,
+        newest_gained=gained,
+        newest_lost=lost,
     )

@@ -8,13 +8,13 @@ from api.access.authentication import Publisher, Viewer
 from api.processors.change_endpoints import ANSWERS, Change
 from api.processors.endpoints import IdInPath
 from api.processors.publishing import Checked, checked_replacement
-from api.processors.schemas import ProcessorView
 from api.processors.views import existing_processor
 from api.rollouts import service
-from api.rollouts.schemas import RolloutView, ShareChange, SharePercent
 from api.routing import slice_router
 from api.transactions import Read
 from api.web.problems import documented
+from contract.service.processors import ProcessorView
+from contract.service.rollouts import RolloutView, ShareChange, SharePercent
 
 router = slice_router("/v1/processors/{processor_id}/rollout", "rollouts", for_confined=True)
 

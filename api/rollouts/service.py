@@ -12,16 +12,17 @@ from sqlalchemy.orm import Session
 from api.processors import repository, service
 from api.processors.checks import CheckedDocument
 from api.processors.publications import end_trying, publish, try_beside
-from api.processors.schemas import PAUSED
 from api.processors.service import Published
 from api.processors.tables import Processor, Publication
 from api.rollouts import comparison
 from api.rollouts import repository as compared
-from api.rollouts.schemas import RolloutView
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid
+from api.web.problems import Refusal, invalid
 from cep.definition.keys import written_key
 from cep.pattern import Pattern
+from contract.service.problems import Flaw
+from contract.service.processors import PAUSED
+from contract.service.rollouts import RolloutView
 
 
 def start(writing: Writing, processor: Processor, checked: CheckedDocument, share: int) -> None:

@@ -7,14 +7,7 @@ from fastapi import Depends, Path, Query
 from api.access.authentication import Publisher, Viewer
 from api.routing import slice_router
 from api.rules import repository, service, views
-from api.rules.schemas import (
-    RuleFilter,
-    RuleLabels,
-    RuleSelection,
-    RuleSort,
-    RulesPage,
-    SelectionResult,
-)
+from api.rules.filters import RuleFilter, RuleSort
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
@@ -22,6 +15,7 @@ from api.web.paging import Cursor, Limit, cursor_behind, decoded_cursor
 from api.web.problems import documented
 from cep.definition.document import StreamName
 from contract.report_values import JobName
+from contract.service.rules import RuleLabels, RuleSelection, RulesPage, SelectionResult
 
 router = slice_router("/v1/streams/{stream}/rules", "rules", for_confined=True)
 

@@ -8,11 +8,11 @@ from api.access.authentication import Viewer
 from api.routing import slice_router
 from api.rules.endpoints import StreamInPath
 from api.rules.exporting import exported
-from api.rules.schemas import RuleExport
 from api.streams.service import existing_stream
 from api.transactions import Read
 from api.web.paging import Cursor, decoded_cursor
 from api.web.problems import documented
+from contract.service.rules import RuleExport
 
 router = slice_router("/v1/streams/{stream}/export", "rules", for_confined=True)
 

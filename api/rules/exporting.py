@@ -10,16 +10,17 @@ from sqlalchemy.orm import Session
 
 from api.processors import repository as processors
 from api.processors import views
+from api.processors.filters import ProcessorFilter, Sort
 from api.processors.repository import After
-from api.processors.schemas import PAUSED, ProcessorFilter, Sort
 from api.processors.tables import Processor, ProcessorVersion
 from api.rules import repository
-from api.rules.schemas import RuleExport
 from api.streams.tables import Stream
 from api.web.paging import encoded_cursor
 from cep.definition.keys import without_implied_key
 from cep.definition.text import in_usual_order
 from cep.pattern import Pattern
+from contract.service.processors import PAUSED
+from contract.service.rules import RuleExport
 
 MOST_CHARACTERS: Final = 4_000_000
 

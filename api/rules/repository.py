@@ -29,11 +29,13 @@ from api.jobs.history_repository import newest_buckets
 from api.jobs.repository import SUPERSEDED
 from api.jobs.tables import HeldVersion, Job, LastMatch, ProcessorBucket
 from api.processors import repository as processors
-from api.processors.schemas import DELETED, ProcessorFilter
+from api.processors.filters import ProcessorFilter
 from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
-from api.rules.schemas import LabelCount, RuleFilter, RuleProblem, RuleSort, Standing
+from api.rules.filters import RuleFilter, RuleSort
 from api.running.comparison import TELLING
 from api.triage.repository import rates
+from contract.service.processors import DELETED
+from contract.service.rules import LabelCount, RuleProblem, Standing
 
 _NEVER_MS: Final = -(2**62)
 _NOT_LOOKED_AT: Final = -1

@@ -6,11 +6,12 @@ from sqlalchemy.orm import Session
 
 from api.processors import repository
 from api.processors import service as processors
-from api.processors.schemas import DELETED
 from api.processors.tables import Processor
 from api.streams.service import locked_stream
 from api.transactions import Writing
-from api.web.problems import Flaw, invalid
+from api.web.problems import invalid
+from contract.service.problems import Flaw
+from contract.service.processors import DELETED
 
 
 def pause(writing: Writing, stream: str, ids: Sequence[str]) -> list[str]:

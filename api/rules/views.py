@@ -9,20 +9,21 @@ from sqlalchemy.orm import Session
 
 from api.jobs import history_repository
 from api.jobs.repository import jobs_of
-from api.jobs.schemas import JobSummary
 from api.jobs.tables import Job
 from api.jobs.views import job_summary
 from api.processors import views as processor_views
 from api.processors.tables import Processor
 from api.rules import repository
+from api.rules.filters import RuleFilter
 from api.rules.repository import Tally
-from api.rules.schemas import RuleFilter, RuleLine, RuleProblem, RulesPage, Standing
 from api.running import repository as running_repository
 from api.running.comparison import TELLING, running_in_job
 from api.settings import Settings
 from api.snooze_store.repository import snoozed_until
 from api.triage.views import counts_of
 from api.web.problems import not_found
+from contract.service.jobs import JobSummary
+from contract.service.rules import RuleLine, RuleProblem, RulesPage, Standing
 
 _LIVELINESS: Final = ("running", "starting", "stale", "stopped")
 

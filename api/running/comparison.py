@@ -15,22 +15,22 @@ from typing import Any, Final, cast
 from sqlalchemy.orm import Session
 
 from api.jobs import history_repository, repository
-from api.jobs.schemas import (
+from api.jobs.tables import HeldVersion
+from api.jobs.views import held_version_view, job_summary
+from api.processors.repository import changed_epochs
+from api.processors.tables import Processor
+from api.processors.views import state_at
+from api.running import repository as running_repository
+from api.settings import Settings
+from contract.reports import RunningState
+from contract.service.jobs import (
     JobSummary,
     RunningInJob,
     RunningSummary,
     RunningVersionsInJob,
     RunningView,
 )
-from api.jobs.tables import HeldVersion
-from api.jobs.views import held_version_view, job_summary
-from api.processors.repository import changed_epochs
-from api.processors.schemas import PublishedVersion
-from api.processors.tables import Processor
-from api.processors.views import state_at
-from api.running import repository as running_repository
-from api.settings import Settings
-from contract.reports import RunningState
+from contract.service.processors import PublishedVersion
 
 # The version of a processor with the first of these states determines the state of the processor.
 TELLING: Final = (

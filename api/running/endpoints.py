@@ -5,16 +5,17 @@ from typing import Annotated
 from fastapi import Path, Query
 
 from api.access.authentication import Viewer
-from api.jobs.schemas import RunningSummary, RunningView
 from api.processors.views import existing_processor
 from api.routing import slice_router
 from api.running import comparison, repository
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read
-from api.web.paging import Cursor, Limit, Page, cursor_behind, place_in
+from api.web.paging import Cursor, Limit, cursor_behind, place_in
 from api.web.problems import documented, not_found
 from cep.definition.document import ProcessorId, StreamName
+from contract.service.jobs import RunningSummary, RunningView
+from contract.service.pages import Page
 
 router = slice_router("/v1/streams/{stream}", "jobs", for_confined=True)
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from api.processors.schemas import DELETED, PublishedVersion
 from api.processors.tables import Processor, ProcessorVersion, Publication
+from contract.service.processors import DELETED, PublishedVersion
 
 
 def processors_after(

@@ -11,11 +11,11 @@ from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.snooze_store import repository
 from api.snoozes import service
-from api.snoozes.schemas import NewSnooze, Snoozes, SnoozeView
 from api.streams.endpoints import NameInPath
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
 from api.web.problems import documented
+from contract.service.snoozes import NewSnooze, Snoozes, SnoozeView
 
 router = slice_router("/v1", "snoozes", for_confined=True)
 

@@ -11,12 +11,14 @@ from api.processors.service import lock
 from api.processors.tables import Processor
 from api.snooze_store import repository
 from api.snooze_store.tables import Snooze
-from api.snoozes.schemas import NewSnooze, SnoozeView
+from api.store.views import view_of
 from api.streams.epochs import record_epoch
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from cep.instants import iso_text
 from cep.pattern.durations import duration_ms
+from contract.service.problems import Flaw
+from contract.service.snoozes import NewSnooze, SnoozeView
 
 MAXIMUM_SNOOZES: Final = 500
 _LONGEST_MS: Final = 366 * 86_400_000
@@ -87,17 +89,7 @@ def wake(writing: Writing, processor: Processor, number: int) -> None:
 
 def snooze_view(found: Snooze, now_ms: int) -> SnoozeView:
     """Return a snooze as it is answered."""
-    return SnoozeView(
-        number=found.number,
-        processor_id=found.processor_id,
-        stream=found.stream,
-        key=found.key_text,
-        until=found.until_ms,
-        is_over=found.until_ms <= now_ms,
-        created_at=found.created_at_ms,
-        created_by=found.created_by,
-        comment=found.comment,
-    )
+    return view_of(SnoozeView, found, key=found.key_text, is_over=found.until_ms <= now_ms)
 
 
 def _until_ms(wanted: NewSnooze, now_ms: int) -> int:

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from api.streams.schemas import StreamDocument
 from cep.expression import ExpressionError, Schema
 from cep.expression.errors import near_name
 from cep.expression.types import DataType, Kind
 from cep.pattern.conditions import expression_problem
 from cep.pattern.problems import Problem, path_of, shape_problem
+from contract.service.streams import StreamDocument
 
 _TIME_KINDS: Final = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT})
 

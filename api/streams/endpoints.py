@@ -8,13 +8,14 @@ from sqlalchemy.orm import Session
 from api.access.authentication import Admin, ViewerOrJob
 from api.routing import slice_router
 from api.streams import repository, service
-from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, cursor_behind, place_in
+from api.web.paging import Cursor, Limit, cursor_behind, place_in
 from api.web.preconditions import CREATED, TAGGED, tagged
 from api.web.problems import documented
 from cep.definition.document import StreamName
+from contract.service.pages import Page
+from contract.service.streams import StreamDocument, StreamView
 
 router = slice_router("/v1/streams", "streams", for_confined=True)
 

@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 
 from api.audit.actions import Action
 from api.audit.log import record
+from api.store.views import view_of
 from api.streams import repository
 from api.streams.checking import check_stream
 from api.streams.epochs import record_epoch
-from api.streams.schemas import ApprovalsDocument, StreamDocument, StreamView
 from api.streams.tables import Stream, StreamVersion
 from api.transactions import Writing
 from api.web.preconditions import require_match
@@ -21,6 +21,7 @@ from api.web.problems import Refusal, document_flaws, invalid, not_found
 from cep.events.order import EventTime
 from cep.expression import Schema
 from contract.canonical import canonical_json
+from contract.service.streams import ApprovalsDocument, StreamDocument, StreamView
 
 
 def existing_stream(session: Session, name: str) -> Stream:
@@ -62,15 +63,8 @@ def event_time(session: Session, stream: Stream) -> EventTime:
 def view(session: Session, stream: Stream) -> StreamView:
     """Return a stream as it is shown."""
     definition = _definition(session, stream)
-    return StreamView(
-        **definition | {"version": stream.version},
-        description=stream.description,
-        epoch=stream.epoch,
-        required_approvals=stream.required_approvals,
-        lists_need_approvals=stream.lists_need_approvals,
-        created_at=stream.created_at_ms,
-        created_by=stream.created_by,
-    )
+    told = definition | {"version": stream.version, "description": stream.description}
+    return view_of(StreamView, stream, **told)
 
 
 def register(writing: Writing, document: StreamDocument) -> Stream:

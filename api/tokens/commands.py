@@ -18,19 +18,17 @@ import typer
 from sqlalchemy import make_url
 
 from api.access import repository
-from api.access.authentication import Role
-from api.client.tokens import TokenLine
 from api.connected import PlainHttp, Token, connected
 from api.runtime import system_clock_ms
 from api.settings import Settings
 from api.store.database import Database
 from api.store_option import DatabaseUrl, migrated_store, reason_of, settings_of
 from api.tokens import service
-from api.tokens.schemas import TokenDocument, TokenView
 from api.transactions import Writing
 from api.web.problems import Refusal
 from cep.instants import instant_ms, iso_text
 from cep.terminal_tables import print_table
+from contract.service.tokens import Role, TokenDocument
 
 token_app = typer.Typer(
     name="token", help="Make, list and revoke access tokens.", no_args_is_help=True
@@ -102,10 +100,9 @@ def list_tokens(
     database_url: DatabaseUrl = None,
 ) -> None:
     """List all tokens, without their texts."""
-    lines: list[TokenLine | TokenView]
     if url is not None and database_url is None:
         with connected(url, token, allow_plain_http=allow_plain_http) as client:
-            lines = [*client.tokens.list()]
+            lines = client.tokens.list()
     else:
         with _chosen_store(database_url) as store, store.reading() as session:
             lines = [service.view(each) for each in repository.all_tokens(session)]

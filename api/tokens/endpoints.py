@@ -8,9 +8,9 @@ from api.access import repository
 from api.access.authentication import Admin
 from api.routing import slice_router
 from api.tokens import service
-from api.tokens.schemas import NewToken, TokenDocument, TokenView
 from api.transactions import Read, Write
 from api.web.problems import documented
+from contract.service.tokens import NewToken, TokenDocument, TokenView
 
 router = slice_router("/v1/tokens", "tokens")
 

@@ -5,12 +5,14 @@ import secrets
 from http import HTTPStatus
 
 from api.access import repository
-from api.access.authentication import Role, new_token_text, streams_of, token_sha256
+from api.access.authentication import new_token_text, streams_of, token_sha256
 from api.access.tables import Token
 from api.audit.log import record
-from api.tokens.schemas import NewToken, TokenDocument, TokenView
+from api.store.views import view_of
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
+from contract.service.problems import Flaw
+from contract.service.tokens import NewToken, Role, TokenDocument, TokenView
 
 
 def create(writing: Writing, document: TokenDocument) -> NewToken:
@@ -78,14 +80,4 @@ def refuse_own(token_id: str, own_id: str) -> None:
 def view(token: Token) -> TokenView:
     """Return a token without its text."""
     streams = streams_of(token)
-    return TokenView(
-        id=token.id,
-        name=token.name,
-        role=Role(token.role),
-        person=token.person,
-        created_at=token.created_at_ms,
-        created_by=token.created_by,
-        expires_at=token.expires_at_ms,
-        revoked_at=token.revoked_at_ms,
-        streams=None if streams is None else sorted(streams),
-    )
+    return view_of(TokenView, token, streams=None if streams is None else sorted(streams))

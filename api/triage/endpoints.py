@@ -8,17 +8,22 @@ from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import Author, Viewer
 from api.matches.endpoints import MatchIdInPath
-from api.matches.schemas import MatchFilter
+from api.matches.filters import MatchFilter
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
 from api.triage import labels, repository, service, views
-from api.triage.schemas import (
+from api.triage.filters import CountFilter, LabelFilter
+from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, encoded_cursor, place_in
+from api.web.preconditions import TAGGED, IfMatch, tagged
+from api.web.problems import documented, invalid
+from cep.definition.document import StreamName
+from contract.service.pages import Page
+from contract.service.problems import Flaw
+from contract.service.triage import (
     AssigneeCount,
     BulkChange,
-    CountFilter,
-    LabelFilter,
     NoteDocument,
     NoteView,
     RuleTriage,
@@ -26,10 +31,6 @@ from api.triage.schemas import (
     TriageResult,
     TriageView,
 )
-from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, encoded_cursor, place_in
-from api.web.preconditions import TAGGED, IfMatch, tagged
-from api.web.problems import Flaw, documented, invalid
-from cep.definition.document import StreamName
 
 router = slice_router("/v1/streams/{stream}", "triage", for_confined=True)
 

@@ -18,7 +18,7 @@ from api.matches.tables import MatchTriage
 from api.runtime import Runtime
 from api.streams.service import existing_stream
 from api.triage import repository
-from api.triage.schemas import LabelFilter
+from api.triage.filters import LabelFilter
 from api.web.csv_text import csv_text
 from cep.instants import iso_text
 

@@ -20,9 +20,9 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from api.matches.repository import is_kept
-from api.matches.schemas import OPEN
 from api.matches.tables import Match, MatchNote, MatchTriage
-from api.triage.schemas import CountFilter, LabelFilter
+from api.triage.filters import CountFilter, LabelFilter
+from contract.service.matches import OPEN
 
 COUNTED: Final = CountFilter()
 PARTS: Final = 1_000_000

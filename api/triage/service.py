@@ -15,16 +15,18 @@ from sqlalchemy.orm import Session
 
 from api.audit.log import record
 from api.matches import repository as matches
-from api.matches.schemas import OPEN, MatchFilter, MatchSort
+from api.matches.filters import MatchFilter, MatchSort
 from api.matches.service import bell_name, forget_old_triage, locked_log
 from api.matches.tables import Match, MatchLog, MatchNote, MatchTriage
 from api.settings import Settings
 from api.store.notifications import notify_others
 from api.transactions import Writing
 from api.triage import repository
-from api.triage.schemas import MOST_NOTES, SelectedMatch, TriageChange
 from api.web.preconditions import require_match
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
+from contract.service.matches import OPEN
+from contract.service.problems import Flaw
+from contract.service.triage import MOST_NOTES, SelectedMatch, TriageChange
 
 _WORDS: Final = {"false_positive": "false positive"}
 

@@ -7,38 +7,22 @@ from sqlalchemy.orm import Session
 
 from api.matches.service import triage_summary
 from api.matches.tables import MatchNote, MatchTriage
+from api.store.views import view_of
 from api.triage import repository
+from api.triage.filters import CountFilter
 from api.triage.repository import COUNTED, PARTS
-from api.triage.schemas import CountFilter, NoteView, TriageCounts, TriageView
+from contract.service.triage import NoteView, TriageCounts, TriageView
 
 
 def triage_view(triage: MatchTriage) -> TriageView:
     """Return the triage of one match."""
-    return TriageView.model_validate(
-        {
-            **triage_summary(triage).model_dump(),
-            "match_id": triage.match_id,
-            "stream": triage.stream,
-            "job": triage.job,
-            "kind": triage.kind,
-            "processor_id": triage.processor_id,
-            "version": triage.version,
-            "key": json.loads(triage.key),
-            "start": triage.start_ms,
-            "end": triage.end_ms,
-        }
-    )
+    told = triage_summary(triage).model_dump()
+    return view_of(TriageView, triage, **told, key=json.loads(triage.key))
 
 
 def note_view(note: MatchNote) -> NoteView:
     """Return a note."""
-    return NoteView(
-        number=note.number,
-        at=note.at_ms,
-        author=note.author,
-        author_id=note.author_id,
-        text=note.text,
-    )
+    return view_of(NoteView, note)
 
 
 def counts_of(

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
-from api.web.problems import Flaw, Refusal, escaped
+from api.web.problems import Refusal, escaped
+from contract.service.problems import Flaw
 
 MAXIMUM_DEPTH: Final = 60
 

@@ -16,7 +16,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from api.web.openapi_texts import HEADERS, TAGS
-from api.web.problems import Problem, documented
+from api.web.problems import documented
+from contract.service.problems import Problem
 
 EXAMPLES: Final = Path(__file__).with_name("examples.json")
 """Requests and answers, recorded by `tests/api/test_recorded_examples.py`."""

@@ -10,14 +10,13 @@ import json
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Query
-from pydantic import BaseModel, Field
 
-from api.web.problems import Flaw, Refusal
+from api.web.problems import Refusal
+from contract.service.problems import Flaw
 
-Item = TypeVar("Item")
 Row = TypeVar("Row")
 Place = TypeVar("Place", int, str)
 
@@ -29,13 +28,6 @@ Cursor = Annotated[
     str | None,
     Query(max_length=2_000, description="`next_cursor` of the page before; none = first page."),
 ]
-
-
-class Page(BaseModel, Generic[Item]):
-    """Some items of a list."""
-
-    items: list[Item]
-    next_cursor: str | None = Field(default=None, description="Null on the last page.")
 
 
 class SortOrder(StrEnum):

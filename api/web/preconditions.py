@@ -9,7 +9,8 @@ from typing import Annotated, Any, Final
 
 from fastapi import Header, Response
 
-from api.web.problems import Flaw, Refusal, invalid
+from api.web.problems import Refusal, invalid
+from contract.service.problems import Flaw
 
 IfMatch = Annotated[
     str | None,

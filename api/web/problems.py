@@ -15,12 +15,12 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from cep.pattern import Problem as DocumentProblem
 from cep.pattern.problems import type_remedy
+from contract.service.problems import Flaw, Problem
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -31,58 +31,6 @@ _INDEX = re.compile(r"\[(\d+)\]")
 _KEY_END = re.compile(r"[.\[]|$")
 
 _log = structlog.get_logger("percept.api")
-
-
-class Flaw(BaseModel):
-    """One thing that is wrong with a request."""
-
-    model_config = ConfigDict(frozen=True)
-
-    pointer: str = Field(
-        description="Where, as a JSON Pointer into the body or `query/…`, `path/…`, `header/…`."
-    )
-    detail: str = Field(description="What is wrong there.")
-    remedy: str = Field(default="", description="How to fix it.")
-    line: int | None = Field(default=None, description="Line in the text at the pointer, from 1.")
-    column: int | None = Field(default=None, description="Column in that line, from 1.")
-    snippet: str = Field(default="", description="That line, with carets below the wrong part.")
-
-
-class Problem(BaseModel):
-    """Why a request was not carried out (RFC 9457)."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "about:blank",
-                    "title": "Unprocessable Content",
-                    "status": 422,
-                    "detail": "The rule has 1 problem.",
-                    "instance": "/v1/processors",
-                    "request_id": "5b0c7e9a6d5f4f0d",
-                    "errors": [
-                        {
-                            "pointer": "/pattern/steps/0/where",
-                            "detail": "there is no column amuont.",
-                            "remedy": "did you mean amount?",
-                            "line": 1,
-                            "column": 1,
-                            "snippet": "  amuont > 10\n  ^^^^^^",
-                        }
-                    ],
-                }
-            ]
-        }
-    )
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-    instance: str = Field(description="The path that was asked for.")
-    request_id: str = Field(description="Finds this request in the log of the service.")
-    errors: list[Flaw] = []
 
 
 class Refusal(HTTPException):

@@ -8,10 +8,11 @@ from api.access.authentication import Admin
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.transactions import Read, Write
-from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, place_in
+from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, place_in
 from api.web.problems import documented
 from api.webhooks import repository, service
-from api.webhooks.schemas import (
+from contract.service.pages import Page
+from contract.service.webhooks import (
     DeliveryView,
     NewWebhook,
     WebhookPatch,

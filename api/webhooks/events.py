@@ -8,23 +8,20 @@ time, as the dashboard does, so that no way in which it may come up can be forgo
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from api.jobs.tables import HeldVersion, Job
 from api.jobs.views import discovery_view, job_state
-from api.proposals.schemas import OPEN
 from api.proposals.tables import Proposal, ProposalApproval
 from api.settings import Settings
 from api.streams.tables import Stream
 from cep.instants import iso_text
+from contract.service.proposals import OPEN
+from contract.service.webhooks import EventKind
 
-EventKind = Literal[
-    "rule.quarantined", "rule.throttled", "job.stale", "discovery.failing", "approval.asked"
-]
-EVENT_KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 TEST: Final = "webhook.test"
 
 _ERROR_CHARACTERS: Final = 1_000

@@ -11,23 +11,25 @@ from sqlalchemy.orm import Session
 from api.audit.actions import Action
 from api.audit.log import record
 from api.settings import Settings
+from api.store.views import view_of
 from api.streams.service import existing_stream
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Refusal, invalid, not_found
 from api.webhooks import repository
 from api.webhooks.addresses import AddressRefused, checked_url
 from api.webhooks.events import TEST
-from api.webhooks.schemas import (
+from api.webhooks.signing import new_secret
+from api.webhooks.tables import PENDING, Webhook, WebhookDelivery
+from cep.instants import iso_text
+from contract.canonical import canonical_json
+from contract.service.problems import Flaw
+from contract.service.webhooks import (
     DeliveryView,
     NewWebhook,
     WebhookPatch,
     WebhookView,
     WebhookWithSecret,
 )
-from api.webhooks.signing import new_secret
-from api.webhooks.tables import PENDING, Webhook, WebhookDelivery
-from cep.instants import iso_text
-from contract.canonical import canonical_json
 
 MAXIMUM_WEBHOOKS: Final = 50
 
@@ -154,41 +156,16 @@ def webhook_view(session: Session, webhook: Webhook) -> WebhookView:
 def webhook_views(session: Session, webhooks: Sequence[Webhook]) -> list[WebhookView]:
     """Return webhooks without their secrets."""
     pending = repository.counts_pending(session, [webhook.id for webhook in webhooks])
-    return [_view(webhook, pending[webhook.id]) for webhook in webhooks]
-
-
-def _view(webhook: Webhook, pending: int) -> WebhookView:
-    return WebhookView(
-        id=webhook.id,
-        name=webhook.name,
-        url=webhook.url,
-        events=json.loads(webhook.events),
-        stream=webhook.stream,
-        enabled=webhook.enabled,
-        pending=pending,
-        created_at=webhook.created_at_ms,
-        created_by=webhook.created_by,
-    )
+    return [
+        view_of(WebhookView, each, events=json.loads(each.events), pending=pending[each.id])
+        for each in webhooks
+    ]
 
 
 def delivery_view(delivery: WebhookDelivery) -> DeliveryView:
     """Return a message as it is answered."""
-    is_pending = delivery.state == PENDING
-    return DeliveryView.model_validate(
-        {
-            "number": delivery.number,
-            "message_id": delivery.message_id,
-            "event": delivery.event,
-            "state": delivery.state,
-            "attempts": delivery.attempts,
-            "next_attempt_at": delivery.next_attempt_ms if is_pending else None,
-            "created_at": delivery.created_at_ms,
-            "ended_at": delivery.ended_at_ms,
-            "status": delivery.status,
-            "error": delivery.error,
-            "body": delivery.body,
-        }
-    )
+    next_ms = delivery.next_attempt_ms if delivery.state == PENDING else None
+    return view_of(DeliveryView, delivery, next_attempt_at=next_ms)
 
 
 def _names(events: list[Any]) -> str:

@@ -36,7 +36,6 @@ from cep.trials.reports import (
 )
 from cep.trials.rule import Rule
 
-MOST_ATTEMPTS: Final = 50
 _MOST_MATCHES: Final = 20
 _FIRST_OF_STEP: Final = 3
 _MOST_COLUMNS: Final = 30

@@ -1,11 +1,13 @@
 """What a worker answers about a rule and events; clients get it as it is."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
 from cep.instants import Instant
 
+MOST_ATTEMPTS: Final = 50
+"""So many attempts a report tells of at most."""
 StepEvents = Annotated[
     dict[str, list[int]], Field(description="Positions of the events it took, by step.")
 ]

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from api.access.authentication import Role
 from cep.instants import iso_text
 from cep.signing.keys import SigningKeys
+from contract.service.tokens import Role
 from processor_runtime.backtest.worker.archives import read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
 from processor_runtime.reporting.rule_service import RuleService

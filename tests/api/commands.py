@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from percept.command_line import app
 from tests.api.listening import ListeningService
 

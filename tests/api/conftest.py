@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.client import Client
 from api.store.database import Database
+from contract.service.tokens import Role
 from tests import ports
 from tests.api.commands import Run, runner
 from tests.api.documents import PATTERN, STREAM, processor_document

@@ -18,8 +18,8 @@ import pytest
 import yaml
 from httpx2 import Response
 
-from api.access.authentication import Role
 from cep.instants import iso_text
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE
 from tests.api.running import ServiceUnderTest
 from tests.api.test_confined_routes import routes

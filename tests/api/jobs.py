@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.running import ServiceUnderTest
 
 FIRST = "instance-1"

@@ -9,11 +9,11 @@ from typing import Any
 
 import httpx2
 
-from api.access.authentication import Role
 from api.client import Client
 from api.server.listening import Server
 from api.settings import Settings
 from cep.signing.keys import SigningKey, SigningKeys
+from contract.service.tokens import Role
 from tests.api.documents import STREAM
 from tests.api.running import ServiceUnderTest, running_service
 from tests.patience import PATIENCE_SECONDS

@@ -5,10 +5,9 @@ from typing import Any
 
 from httpx2 import Response
 
-from api.access.authentication import Role
 from api.tokens import service as tokens
-from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
+from contract.service.tokens import Role, TokenDocument
 from tests.api.documents import ANY_STATE
 from tests.api.running import ServiceUnderTest
 

@@ -17,15 +17,14 @@ from sqlalchemy import event, make_url, text
 from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
-from api.access.authentication import Role
 from api.app import begin, create_app
 from api.runtime import Clock, Runtime, system_clock_ms
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.tables import Record
 from api.tokens import service as tokens
-from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
+from contract.service.tokens import Role, TokenDocument
 from tests.api.documents import STREAM
 from tests.patience import FAR_LONGER_SECONDS, eventually
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.people import PROPOSALS, Person, ask_for, token_of
 from tests.api.running import ServiceUnderTest

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from api.access.authentication import Role
 from api.backtests.turns import TURN_MS
 from api.client import Client, NotEnded
+from contract.service.tokens import Role
 from percept.command_line import app
 from processor_runtime.backtest.worker.archives import Archive, BadArchive, read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.backtests.service import WORKER_SEEN_MS
 from api.backtests.turns import TURN_MS
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, processor_document
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 from tests.api.triage import bulk, found, post, selected

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.archives import working
 from tests.api.commands import Run
 from tests.api.documents import PATTERN, processor_document

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from percept.command_line import app
 from tests.api.archives import working
 from tests.api.documents import PATTERN, processor_document

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.change_sets import checking
-from api.change_sets.schemas import MOST_CHANGES
 from api.snapshots.cache import SnapshotCache
+from contract.service.change_sets import MOST_CHANGES
+from contract.service.tokens import Role
 from tests.api.change_sets import PATH, everything, places, send
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 

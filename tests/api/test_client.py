@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import httpx2
 import pytest
 
-from api.access.authentication import Role
 from api.client import (
     Client,
     Conflict,
@@ -27,6 +26,7 @@ from api.client.retries import ATTEMPTS, RetryingTransport
 from cep import Pattern, PatternError, find_matches, select
 from cep.signing.code import CodePlace, CodeUse, SignedCode, verify_and_load
 from cep.signing.keys import SigningKeys
+from contract.service.tokens import Role
 from contract.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.jobs import ReportingJob, running

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from api.access.authentication import Role
 from api.client import Client, Conflict, Invalid, MatchLine, NotFound, Outdated
 from api.client.matches import MatchFilter
+from contract.service.tokens import Role
 from tests.api.listening import ListeningService
 from tests.api.running import START_MS
 from tests.api.triage import found, match_id, post

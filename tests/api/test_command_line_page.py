@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from percept.command_line import app
 from tests.api.listening import listening_service
 from tests.docs.fences import ROOT, Fence, fences

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect
 
-from api.access.authentication import Role
 from api.store.database import migrate
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import ServiceUnderTest, running_service
 from tests.api.two_streams import Names, confined_header, filled_stream, rule_document

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 

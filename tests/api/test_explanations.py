@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from api.access.authentication import Role
 from api.backtests.service import WORKER_SEEN_MS
 from api.client import Client, NotExplained, explanations
 from cep import Pattern
 from cep.signing.keys import SigningKey, SigningKeys
+from contract.service.tokens import Role
 from percept.command_line import app
 from tests.api.archives import run, working, write_archive
 from tests.api.documents import processor_document

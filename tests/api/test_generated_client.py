@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from api.access.authentication import Role
 from api.app import create_app
 from api.settings import Settings
+from contract.service.tokens import Role
 from tests.api.listening import ListeningService
 
 pytestmark = pytest.mark.long

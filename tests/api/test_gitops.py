@@ -10,9 +10,7 @@ import typer
 import yaml
 from typer.testing import CliRunner, Result
 
-from api.change_sets.schemas import MOST_CHANGES
 from api.client import Client, Processor, Unreachable
-from api.client.change_sets import MOST_CHANGES as MOST_SENT
 from api.code.commands import signing_key
 from api.gitops import commands, rule_sets
 from api.gitops.changes import Plan
@@ -646,10 +644,6 @@ def test_after_a_service_has_gone_nothing_more_is_tried_and_what_is_unknown_is_s
         "    not changed: create c",
     ]
     assert [each.id for each in client.processors()] == ["a", "b"]
-
-
-def test_a_set_is_as_large_as_a_service_takes() -> None:
-    assert MOST_SENT == MOST_CHANGES
 
 
 @pytest.mark.parametrize("bound", ["MOST_CHANGES", "MOST_BYTES"])

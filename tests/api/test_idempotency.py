@@ -8,9 +8,9 @@ import pytest
 from httpx2 import Response
 from sqlalchemy import func, select
 
-from api.access.authentication import Role
 from api.idempotency import answers
 from api.idempotency.tables import IdempotentRequest
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.jobs.quarantines import KEPT_EVENTS
 from api.jobs.service import REMEMBERED_INSTANCES
 from contract.report_parts import VersionReport
@@ -16,6 +15,7 @@ from contract.reports import (
     HeartbeatAnswer,
     RunningVersion,
 )
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, STREAM
 from tests.api.jobs import FIRST, ReportingJob, running
 from tests.api.running import START_MS, Publish, ServiceUnderTest

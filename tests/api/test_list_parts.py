@@ -4,13 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from api.gitops.list_parts import MOST_BYTES, MOST_VALUES, parts
-from api.proposals.schemas import MOST_SHOWN, MOST_SHOWN_CHARACTERS
+from api.gitops.list_parts import MOST_BYTES, parts
 from api.settings import Settings
+from contract.service.proposals import MOST_SHOWN_CHARACTERS
 
 
 def test_a_part_is_what_a_service_takes() -> None:
-    assert MOST_VALUES == MOST_SHOWN
     assert MOST_BYTES <= MOST_SHOWN_CHARACTERS
     # What is beside the values has room, too.
     assert Settings.model_fields["max_body_bytes"].default > 2 * MOST_BYTES + 100_000

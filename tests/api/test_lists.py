@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from httpx2 import Response
 
-from api.access.authentication import Role
 from cep.list_content import list_content, list_digest
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE
 from tests.api.lists import LISTS, VIP, Lists
 from tests.api.people import ask_for

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from api.access.authentication import Role
 from api.client import Client, Conflict, Invalid, NotFound, Outdated
+from contract.service.tokens import Role
 from tests.api.commands import Run
 from tests.api.documents import STREAM, processor_document
 

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from api.access.authentication import Role
 from api.client import Client, ListVersionLine
 from api.client.lists import ListClient
 from api.gitops import execution
 from api.gitops.list_planning import lines_of
 from cep.list_content import list_content, list_digest
+from contract.service.tokens import Role
 from percept.command_line import app
 from tests.api.commands import Run, write
 from tests.api.documents import STREAM, processor_document

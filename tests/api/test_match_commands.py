@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, field_serializer
 from typer.testing import Result
 
-from api.access.authentication import Role
 from api.client import Client, MatchLine, NotAllowed, ServiceError, Unreachable
 from api.client.following import server_events
 from api.remote.readers import until_interrupted
 from contract.reports import MatchKind
+from contract.service.tokens import Role
 from tests.api.commands import Run
 from tests.api.documents import PATTERN, STREAM
 from tests.api.listening import ListeningService, listening_service

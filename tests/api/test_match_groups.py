@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.access.authentication import Role
 from api.matches import groups
 from cep.instants import iso_text
+from contract.service.tokens import Role
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.test_matches import PATH, listen

@@ -6,8 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from api.access.authentication import Role
 from api.gitops.commands import apply, export
+from contract.service.tokens import Role
 from tests.api.listening import KEYS, ListeningService
 from tests.api.triage import found, post
 from tests.docs.fences import fences

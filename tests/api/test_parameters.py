@@ -9,8 +9,8 @@ import pytest
 from httpx2 import Response
 from typer.testing import CliRunner
 
-from api.access.authentication import Role
 from api.client import Client, Invalid, Outdated
+from contract.service.tokens import Role
 from percept.command_line import app
 from tests.api.commands import Run
 from tests.api.documents import PATTERN, processor_document

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.diagnosis.partial_matches import key_of_text
 from api.jobs.asked_keys import KEYS_OF_ONE
 from api.web.problems import Refusal
 from contract.asked_keys import KEYS_ASKED
+from contract.service.tokens import Role
 from tests.api.jobs import ReportingJob, running
 from tests.api.running import START_MS, ServiceUnderTest
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from httpx2 import Response
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from api.access.authentication import Role
 from api.client import Client, Conflict, NotAllowed
+from contract.service.tokens import Role
 from tests.api.commands import Run, write
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService
@@ -138,7 +138,7 @@ def test_more_values_than_a_proposal_has_are_proposed_one_part_after_the_other( 
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("api.gitops.list_parts.MOST_VALUES", 2)
+    monkeypatch.setattr("api.gitops.list_parts.MOST_SHOWN", 2)
     monkeypatch.setattr("api.proposals.list_changes.MOST_SHOWN", 2)
     vip = {"list": "vip", "stream": "logins"}
     lists = gated.lists("logins")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
-from api.proposals import schemas
+from contract.service import proposals as limits
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.people import PROPOSALS, Person, ask_for, token_of
 from tests.api.running import Publish, ServiceUnderTest
@@ -472,7 +472,7 @@ class TestListsAndBounds:
         assert answer.status_code == 409
         ana.act(number, "withdraw")
         ana.propose(document=WIDER_RULE)
-        assert schemas.MOST_OPEN == 200
+        assert limits.MOST_OPEN == 200
 
     def test_of_closed_ones_the_newest_are_kept(self, service: ServiceUnderTest) -> None:
         service.begin_with_stream(proposals_per_stream=2)

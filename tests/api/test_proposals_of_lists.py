@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
-from api.proposals import schemas
 from api.tokens import service as tokens
-from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
 from cep.instants import iso_text
+from contract.service import proposals as limits
+from contract.service.tokens import Role, TokenDocument
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.people import PROPOSALS, Person, ask_for, token_of
 from tests.api.running import Publish, ServiceUnderTest
@@ -322,11 +321,11 @@ def test_more_than_people_look_through_is_refused(
 
 
 def test_the_most_that_fits_is_proposed_and_published(ana: Person, bob: Person) -> None:
-    many = [f"v{number}" for number in range(schemas.MOST_SHOWN)]
+    many = [f"v{number}" for number in range(limits.MOST_SHOWN)]
     proposal = add(ana, *many)
-    assert len(proposal["values"]["added_values"]) == schemas.MOST_SHOWN
+    assert len(proposal["values"]["added_values"]) == limits.MOST_SHOWN
     approve_and_publish(bob, proposal["id"])
-    assert ana.service.client.get(VIP).json()["count"] == schemas.MOST_SHOWN + 3
+    assert ana.service.client.get(VIP).json()["count"] == limits.MOST_SHOWN + 3
     body = {"kind": "list_put", **OF_VIP, "values": ["x" * 1000] * 3_000}
     assert ana.send("POST", PROPOSALS, json=body).status_code == 413
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from api.access.authentication import Role
 from api.client import Client, Processor
 from api.remote import changing, known_rules
+from contract.service.tokens import Role
 from tests.api.commands import Run
 from tests.api.documents import PATTERN, STREAM, processor_document
 

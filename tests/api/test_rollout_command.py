@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from api.access.authentication import Role
 from api.client import Client
+from contract.service.tokens import Role
 from tests.api.commands import Run, write
 from tests.api.documents import PATTERN, processor_document
 

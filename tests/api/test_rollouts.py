@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.rollouts import comparison
+from contract.service.tokens import Role
 from contract.snapshot import read_snapshot, snapshot_json
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.api.jobs import ReportingJob, running

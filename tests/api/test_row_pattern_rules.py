@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.api.running import ServiceUnderTest
 

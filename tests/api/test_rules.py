@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.rules.schemas import RuleSort
+from api.rules.filters import RuleSort
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.jobs import ReportingJob
 from tests.api.running import Publish, ServiceUnderTest, running_service

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from httpx2 import Response
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, processor_document
 from tests.api.lists import LISTS, Lists
 from tests.api.running import Publish, ServiceUnderTest

@@ -6,11 +6,12 @@ import unicodedata
 import pytest
 from fastapi.routing import APIRoute
 
-from api.access.authentication import Requires, Role, token_sha256
+from api.access.authentication import Requires, token_sha256
 from api.access.tables import Token
 from api.app import ROUTERS
 from api.routing import SliceRoute
 from api.web.rate_limits import RateLimits
+from contract.service.tokens import Role
 from tests.api.running import START_MS, ServiceUnderTest
 from tests.docs.fences import fences
 

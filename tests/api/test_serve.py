@@ -13,8 +13,8 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
-from api.access.authentication import Role
 from api.tokens.commands import token_app
+from contract.service.tokens import Role
 from tests.api.documents import STREAM, processor_document
 from tests.api.listening import ListeningService
 from tests.api.serving import served

@@ -4,8 +4,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from api.access.authentication import Role
-from api.diagnosis.explanations import ExplanationRequest
+from contract.service.explanations import ExplanationRequest
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, processor_document
 from tests.api.jobs import ReportingJob, running
 from tests.api.people import token_of

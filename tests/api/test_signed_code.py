@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from api.access.authentication import Role
 from api.settings import Settings
 from cep import Pattern, PatternError, PatternProcessFunction, find_matches, select
 from cep.definition.document import ProcessorDocument
@@ -33,6 +32,7 @@ from cep.signing.code import (
     verify_and_load,
 )
 from cep.signing.keys import SigningKey, SigningKeys
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 from tests.properties import slow_property

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.snoozes import service as snoozing
+from contract.service.tokens import Role
 from contract.snapshot import read_snapshot, snapshot_json
 from tests.api.documents import ANY_STATE
 from tests.api.people import ask_for

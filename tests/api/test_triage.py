@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.triage.schemas import MOST_AT_ONCE, MOST_NOTES, NOTE_CHARACTERS
+from contract.service.triage import MOST_AT_ONCE, MOST_NOTES, NOTE_CHARACTERS
 from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.triage import (

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from api.access.authentication import Role
 from api.client import Client
+from contract.service.tokens import Role
 from tests.api.commands import Run
 from tests.api.documents import PATTERN
 from tests.api.listening import ListeningService

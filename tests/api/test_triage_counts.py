@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.triage import (

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from api.access.authentication import Role
 from api.trials.fair_turns import MOST_WAITING, FairTurns
 from api.worker_threads import Overloaded
+from contract.service.tokens import Role
 from tests.api.listening import listening_service
 from tests.api.test_trial_limits import QUICK, SLOW, SLOW_EVENTS, trial_of
 from tests.patience import FAR_LONGER_SECONDS, eventually

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.access import authentication
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import STREAM
 from tests.api.listening import ListeningService, listening_service
 from tests.api.running import ServiceUnderTest

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.settings import Settings
 from api.webhooks import rounds as rounds_module
 from api.webhooks import sending, service
@@ -25,6 +24,7 @@ from api.webhooks.addresses import AddressRefused, checked_addresses, checked_ur
 from api.webhooks.rounds import PAUSES_SECONDS, WebhookRounds
 from api.webhooks.sending import Answer, send
 from api.webhooks.signing import new_secret, signed_headers
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, processor_document
 from tests.api.jobs import ReportingJob, running
 from tests.api.running import START_MS, ServiceUnderTest, running_service

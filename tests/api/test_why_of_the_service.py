@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from api.access.authentication import Role
 from api.client import Client
+from contract.service.tokens import Role
 from tests.api.commands import Run
 from tests.api.documents import PATTERN
 from tests.api.jobs import ReportingJob, running

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE
 from tests.api.running import START_MS, ServiceUnderTest
 

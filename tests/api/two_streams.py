@@ -4,10 +4,9 @@ from typing import Any
 
 from httpx2 import Response
 
-from api.access.authentication import Role
 from api.tokens import service as tokens
-from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
+from contract.service.tokens import Role, TokenDocument
 from tests.api.documents import ANY_STATE, STREAM, processor_document
 from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.test_parameters import SELECT, WITH_PARAMETERS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.running import migrate_sqlite, quiet_logs
 from tests.dashboard.browsing import Guard, chromium, guarded_page, have_signed_in
 from tests.dashboard.reporting_job import ReportingJob

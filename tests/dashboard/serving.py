@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 from fastapi import FastAPI
 
-from api.access.authentication import Role
 from api.runtime import system_clock_ms
 from api.server.listening import Server
 from api.settings import Settings
 from api.store.database import Database
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import forget, made_app, new_tokens
 from tests.patience import PATIENCE_SECONDS

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard, guarded_page, have_signed_in, sign_in
 from tests.dashboard.every_page import LONG_ID, every_path, open_page

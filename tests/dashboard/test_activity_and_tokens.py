@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from api.access.authentication import Role
 from api.audit.actions import Action, RuleAction
 from api.dashboard.assets import STATIC_FOLDER
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard, guarded_page
 from tests.dashboard.serving import ServedDashboard

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard
 from tests.dashboard.serving import ServedDashboard

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard

@@ -5,7 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, processor_document
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.dashboard.browsing import Guard, sign_in
 from tests.dashboard.reporting_job import ReportingJob

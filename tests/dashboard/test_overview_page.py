@@ -5,9 +5,9 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from api.access.authentication import Role
 from cep.instants import iso_text
 from contract.reports import Counters, OutputReport
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard
 from tests.dashboard.reporting_job import ReportingJob

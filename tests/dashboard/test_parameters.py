@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import guarded_page, have_signed_in

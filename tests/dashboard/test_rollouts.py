@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.access.authentication import Role
 from contract.reports import Counters
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.reporting_job import ReportingJob

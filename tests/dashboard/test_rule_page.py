@@ -7,8 +7,8 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.access.authentication import Role
 from contract.reports import FailedAt
+from contract.service.tokens import Role
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard

@@ -6,9 +6,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from api.access.authentication import Role
 from cep.instants import instant_ms, iso_text
 from contract.reports import DiscoveryReport
+from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.dashboard.browsing import guarded_page, have_signed_in
 from tests.dashboard.reporting_job import ReportingJob

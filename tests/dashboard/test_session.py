@@ -6,9 +6,10 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.access.authentication import SESSION_COOKIE, Role
+from api.access.authentication import SESSION_COOKIE
 from api.web.cross_site import DASHBOARD_HEADER
 from cep.instants import iso_text
+from contract.service.tokens import Role
 from tests.api.documents import STREAM
 from tests.dashboard.browsing import Guard, have_signed_in, sign_in
 from tests.dashboard.serving import ServedDashboard

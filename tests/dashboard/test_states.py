@@ -9,19 +9,19 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import api.dashboard
-from api.backtests.schemas import BacktestState
-from api.diagnosis.schemas import LinkState
-from api.drafts.schemas import DraftProblem
-from api.jobs.schemas import JobState
-from api.matches.schemas import TriageStatus
-from api.overview.schemas import Urgency
-from api.processors.schemas import State as ProcessorState
-from api.proposals.schemas import State as ProposalState
-from api.rules.schemas import Standing
-from api.webhooks.schemas import DeliveryState
 from cep.definition.document import Severity
 from cep.trials.reports import TriedPartialMatch
 from contract.reports import MatchKind, RunningState
+from contract.service.backtests import BacktestState
+from contract.service.diagnosis import LinkState
+from contract.service.drafts import DraftProblem
+from contract.service.jobs import JobState
+from contract.service.matches import TriageStatus
+from contract.service.overview import Urgency
+from contract.service.processors import State as ProcessorState
+from contract.service.proposals import State as ProposalState
+from contract.service.rules import Standing
+from contract.service.webhooks import DeliveryState
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard
 from tests.dashboard.reporting_job import ReportingJob

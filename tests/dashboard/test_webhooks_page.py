@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.serving import ServedDashboard

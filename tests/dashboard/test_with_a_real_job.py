@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.access.authentication import Role
 from cep.instants import instant_ms, iso_text
+from contract.service.tokens import Role
 from tests.dashboard.browsing import sign_in
 from tests.dashboard.serving import ServedDashboard, served_dashboard
 from tests.processor_runtime.resilience.job_process import (

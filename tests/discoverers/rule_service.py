@@ -9,13 +9,12 @@ from typing import Any
 
 import httpx2
 
-from api.access.authentication import Role
 from api.server.listening import Server
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.tokens import service as tokens
-from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
+from contract.service.tokens import Role, TokenDocument
 from tests.api.documents import STREAM
 from tests.api.running import made_app
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually

@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.access.authentication import Role
 from cep.list_content import list_content, list_digest
+from contract.service.tokens import Role
 from discoverers import (
     BackgroundDiscovery,
     DiscovererSurroundings,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from api.access.authentication import Role
+from contract.service.tokens import Role
 from processor_runtime.reporting import RuleService
 from tests.discoverers.rule_service import RuleService as ServedRuleService
 from tests.discoverers.rule_service import serving

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from api.access.authentication import Role
 from cep.instants import iso_text
+from contract.service.tokens import Role
 from processor_runtime.alerting import groups
 from processor_runtime.alerting.alert_decisions import ListedRows
 from processor_runtime.alerting.budgets import Cutoff, Overrun, candidates_in, settled_rows

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from api.access.authentication import Role
 from contract.reports import LEFT_OUT, FailedAt
+from contract.service.tokens import Role
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.timeline import Quarantine
 from processor_runtime.spark.failed_events import MOST_VERSIONS, failed_events

@@ -1,20 +1,15 @@
-"""The requests and answers about matches."""
+"""Matches, as lists and alone."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from api.processors.schemas import SearchText
-from api.web.paging import Page, SortOrder
-from cep.definition.document import ProcessorId
 from cep.instants import Instant
-from contract.report_values import JobName
 from contract.reports import MatchKind
+from contract.service.bases import Answer, OrNewer
+from contract.service.pages import Page
 
 OPEN: Final = "open"
-
 TriageStatus = Literal["open", "acknowledged", "false_positive", "resolved"]
 Assignee = Annotated[
     str,
@@ -25,59 +20,12 @@ Assignee = Annotated[
         examples=["ana"],
     ),
 ]
-KeyText = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchFilter:
-    """Which matches are wanted; `None` = any."""
-
-    processor: Annotated[ProcessorId | None, Query(description="Of this processor.")] = None
-    version: Annotated[int | None, Query(ge=1, lt=2**31, description="Of this version.")] = None
-    job: Annotated[JobName | None, Query(description="Found by this job.")] = None
-    kind: Annotated[
-        MatchKind | None,
-        Query(description="Matches, or timeouts; what did not go out only if named."),
-    ] = None
-    key: Annotated[
-        KeyText | None,
-        Query(description="Of this key; its values are joined by a comma and a space."),
-    ] = None
-    key_prefix: Annotated[
-        KeyText | None, Query(description="Of keys that begin so; written as for `key`.")
-    ] = None
-    group: Annotated[
-        str | None,
-        Query(
-            pattern=r"^[0-9a-f]{16,64}$",
-            description="Of this group, the `group_id` of a match; those that did not go out only "
-            "with `kind=grouped`.",
-        ),
-    ] = None
-    since: Annotated[Instant | None, Query(description="Ended at this event time or later.")] = None
-    until: Annotated[Instant | None, Query(description="Ended before this event time.")] = None
-    text: Annotated[SearchText | None, Query(description="With this text in the output.")] = None
-    status: Annotated[
-        TriageStatus | None, Query(description="In this status; untouched ones are open.")
-    ] = None
-    assignee: Annotated[
-        Assignee | None, Query(min_length=1, description="Assigned to this name.")
-    ] = None
-    unassigned: Annotated[bool | None, Query(description="Assigned to nobody, or not.")] = None
-
-
-class MatchSort(SortOrder):
-    """The order of a list; `-` = descending."""
-
-    ARRIVAL_DESCENDING = "-number"
-    END = "end"
-    END_DESCENDING = "-end"
-
-
-class TriageSummary(BaseModel):
+class TriageSummary(Answer):
     """What people have made of one match; one that nobody has touched is open, revision 0."""
 
-    status: TriageStatus = OPEN
+    status: OrNewer[TriageStatus] = OPEN
     assignee: str = Field(default="", description="Empty = nobody.")
     revision: int = Field(
         default=0, description="Changes with status and assignee: the ETag of `…/triage`."
@@ -88,8 +36,13 @@ class TriageSummary(BaseModel):
     decided_by: str = Field(default="", description="By whom: the name of a token.")
     note_count: int = 0
 
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
 
-class StandsFor(BaseModel):
+
+class StandsFor(Answer):
     """What a match stands for: the matches of its group, of a window of event time."""
 
     matches: int = Field(description="How many they are, this one included.")
@@ -103,14 +56,14 @@ class StandsFor(BaseModel):
     until: Instant = Field(description="Event time at which it ends.")
 
 
-class MatchSummary(BaseModel):
+class MatchSummary(Answer):
     """One line of a list of matches."""
 
     number: int = Field(description="Counts up within the stream, in order of arrival.")
     match_id: str
     stream: str
     job: str
-    kind: MatchKind
+    kind: OrNewer[MatchKind]
     processor_id: str
     version: int
     epoch: int
@@ -141,14 +94,14 @@ class MatchesPage(Page[MatchSummary]):
     )
 
 
-class ValueCount(BaseModel):
+class ValueCount(Answer):
     """How many matches have a value."""
 
     value: str
     count: int
 
 
-class MatchesSummary(BaseModel):
+class MatchesSummary(Answer):
     """How many matches meet a filter, when they ended, and of which rules and keys they are."""
 
     total: int

@@ -1,14 +1,14 @@
-"""What snoozes look like from outside."""
+"""Snoozes: matches of a rule that go to nobody for a while."""
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cep.definition.alert_document import Duration
 from cep.instants import GivenInstant, Instant
+from contract.service.bases import Answer, Request
 
 KEY_CHARACTERS = 1_000
-
 SnoozedKey = Annotated[
     str,
     Field(
@@ -19,10 +19,8 @@ SnoozedKey = Annotated[
 ]
 
 
-class NewSnooze(BaseModel):
+class NewSnooze(Request):
     """What is snoozed, and until when: `until` or `for`, one of them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     key: SnoozedKey | None = Field(default=None, description="Left out = all keys.")
     until: GivenInstant | None = Field(
@@ -33,7 +31,7 @@ class NewSnooze(BaseModel):
     )
 
 
-class SnoozeView(BaseModel):
+class SnoozeView(Answer):
     """Matches of one rule, for one key or all, that go to nobody until an event time."""
 
     number: int
@@ -47,7 +45,7 @@ class SnoozeView(BaseModel):
     comment: str
 
 
-class Snoozes(BaseModel):
+class Snoozes(Answer):
     """All snoozes of a rule or a stream, by rule and key; at most 500."""
 
     items: list[SnoozeView]

@@ -1,14 +1,18 @@
-"""What webhooks look like from outside; their secrets are told once."""
+"""Webhooks; their secrets are told once."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from api.web.names import GivenName
-from api.webhooks.events import EventKind
 from cep.definition.document import StreamName
 from cep.instants import Instant
+from contract.service.bases import Answer, OrNewer, Request
+from contract.service.names import GivenName
 
+EventKind = Literal[
+    "rule.quarantined", "rule.throttled", "job.stale", "discovery.failing", "approval.asked"
+]
+EVENT_KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 DeliveryState = Literal["pending", "delivered", "failed"]
 
 _Name = Annotated[GivenName, Field(description="For people; each has another.")]
@@ -20,10 +24,8 @@ _Events = Annotated[
 ]
 
 
-class NewWebhook(BaseModel):
+class NewWebhook(Request):
     """A webhook to be created."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: _Name
     url: _Url
@@ -33,10 +35,8 @@ class NewWebhook(BaseModel):
     )
 
 
-class WebhookPatch(BaseModel):
+class WebhookPatch(Request):
     """What changes of a webhook; what is left out stays."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: _Name | None = None
     url: _Url | None = None
@@ -46,13 +46,13 @@ class WebhookPatch(BaseModel):
     )
 
 
-class WebhookView(BaseModel):
+class WebhookView(Answer):
     """A webhook without its secret."""
 
     id: str
     name: str
     url: str
-    events: list[EventKind]
+    events: list[OrNewer[EventKind]]
     stream: str | None
     enabled: bool
     pending: int = Field(description="Messages that have not arrived yet and are tried again.")
@@ -63,16 +63,16 @@ class WebhookView(BaseModel):
 class WebhookWithSecret(WebhookView):
     """A webhook whose secret is new: the only time that it is shown."""
 
-    secret: str = Field(description="What signs its messages; give it to the receiver.")
+    secret: str = Field(repr=False, description="What signs its messages; give it to the receiver.")
 
 
-class DeliveryView(BaseModel):
+class DeliveryView(Answer):
     """One message to a webhook."""
 
     number: int
     message_id: str = Field(description="The header webhook-id: the same in every attempt.")
     event: str
-    state: DeliveryState
+    state: OrNewer[DeliveryState]
     attempts: int
     next_attempt_at: Instant | None = Field(description="While it is pending.")
     created_at: Instant

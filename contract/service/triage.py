@@ -1,21 +1,18 @@
-"""The requests and answers about triage."""
+"""Triage of matches: what is decided about them, and counted."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Self
 
-from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from api.matches.schemas import Assignee, TriageStatus, TriageSummary
-from cep.definition.document import ProcessorId
 from cep.instants import Instant
 from contract.report_values import Count
 from contract.reports import MatchKind
+from contract.service.bases import Answer, OrNewer, Request
+from contract.service.matches import Assignee, TriageStatus, TriageSummary
 
 MOST_AT_ONCE: Final = 500
 MOST_NOTES: Final = 200
 NOTE_CHARACTERS: Final = 4_000
-
 NoteText = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=NOTE_CHARACTERS),
@@ -23,10 +20,8 @@ NoteText = Annotated[
 ]
 
 
-class TriageChange(BaseModel):
+class TriageChange(Request):
     """What to change; what is left out stays."""
-
-    model_config = ConfigDict(extra="forbid")
 
     status: TriageStatus | None = None
     assignee: Assignee | None = None
@@ -39,10 +34,8 @@ class TriageChange(BaseModel):
         return self
 
 
-class SelectedMatch(BaseModel):
+class SelectedMatch(Request):
     """One match to be changed, and the state in which it was seen."""
-
-    model_config = ConfigDict(extra="forbid")
 
     match_id: str = Field(pattern=r"^[A-Za-z0-9_-]{16,128}$")
     revision: Count | None = Field(
@@ -52,8 +45,6 @@ class SelectedMatch(BaseModel):
 
 class BulkChange(TriageChange):
     """What to change of many matches: of those that are listed, or of those that meet a filter."""
-
-    model_config = ConfigDict(extra="forbid")
 
     matches: list[SelectedMatch] | None = Field(
         default=None,
@@ -68,7 +59,7 @@ class BulkChange(TriageChange):
     )
 
 
-class TriageResult(BaseModel):
+class TriageResult(Answer):
     """How many matches a change of many has changed."""
 
     changed: int
@@ -84,7 +75,7 @@ class TriageView(TriageSummary):
     match_id: str
     stream: str
     job: str
-    kind: MatchKind
+    kind: OrNewer[MatchKind]
     processor_id: str
     version: int
     key: list[Any]
@@ -92,15 +83,13 @@ class TriageView(TriageSummary):
     end: Instant
 
 
-class NoteDocument(BaseModel):
+class NoteDocument(Request):
     """A note to be added."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: NoteText
 
 
-class NoteView(BaseModel):
+class NoteView(Answer):
     """One note on a match."""
 
     number: int = Field(description="Counts up within the match.")
@@ -110,7 +99,7 @@ class NoteView(BaseModel):
     text: str
 
 
-class TriageCounts(BaseModel):
+class TriageCounts(Answer):
     """How many matches of a rule have which status.
 
     Matches that have been removed count as long as their triage is kept, unless they are open.
@@ -133,33 +122,8 @@ class RuleTriage(TriageCounts):
     processor_id: str
 
 
-class AssigneeCount(BaseModel):
+class AssigneeCount(Answer):
     """How many matches of a stream are assigned to a name."""
 
     value: str
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class CountFilter:
-    """Which matches are counted; `None` = any."""
-
-    processor: Annotated[ProcessorId | None, Query(description="Of this rule.")] = None
-    version: Annotated[int | None, Query(ge=1, lt=2**31, description="Of this version.")] = None
-    kind: Annotated[
-        MatchKind | None, Query(description="Of this kind; left out = matches and timeouts.")
-    ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class LabelFilter:
-    """Which labels are exported; `None` = any."""
-
-    processor: Annotated[ProcessorId | None, Query(description="Of this rule.")] = None
-    version: Annotated[int | None, Query(ge=1, lt=2**31, description="Of this version.")] = None
-    since: Annotated[
-        Instant | None, Query(description="Of matches that ended at this event time or later.")
-    ] = None
-    until: Annotated[
-        Instant | None, Query(description="Of matches that ended before this event time.")
-    ] = None

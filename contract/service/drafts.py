@@ -1,24 +1,22 @@
-"""The requests and answers about drafts."""
+"""Drafts: read, tried, written as text."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from api.web.problems import Flaw
+from contract.service.bases import Answer, OrNewer, Request
+from contract.service.problems import Flaw
 
 MAXIMUM_EVENTS = 2_000
 MAXIMUM_CHARACTERS = 100_000
-
 TextFormat = Literal["yaml", "json"]
 Text = Annotated[
     str, Field(max_length=MAXIMUM_CHARACTERS, description="The draft, as it was typed.")
 ]
 
 
-class Draft(BaseModel):
+class Draft(Request):
     """The text of a processor."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Text
     format: TextFormat = "yaml"
@@ -37,10 +35,8 @@ class Trial(Draft):
     )
 
 
-class Rewriting(BaseModel):
+class Rewriting(Request):
     """A document to be written as text."""
-
-    model_config = ConfigDict(extra="forbid")
 
     document: dict[str, Any]
     format: TextFormat = "yaml"
@@ -51,23 +47,21 @@ class Rewriting(BaseModel):
     )
 
 
-class Rewritten(BaseModel):
+class Rewritten(Answer):
     """A document as text."""
 
     text: str
 
 
-class RowPattern(BaseModel):
+class RowPattern(Request):
     """A clause of MATCH_RECOGNIZE that is to be drawn."""
-
-    model_config = ConfigDict(extra="forbid")
 
     match_recognize: str = Field(
         max_length=MAXIMUM_CHARACTERS, description="The clause, or a query with one."
     )
 
 
-class RowPatternDrawing(BaseModel):
+class RowPatternDrawing(Answer):
     """What is drawn of a clause, so that a browser needs no parser."""
 
     pattern: dict[str, Any] = Field(
@@ -85,13 +79,13 @@ class RowPatternDrawing(BaseModel):
 class DraftProblem(Flaw):
     """A problem or warning of a draft; `line` and `column` are those of its text."""
 
-    severity: Literal["error", "warning"]
+    severity: OrNewer[Literal["error", "warning"]]
     length: int | None = Field(
         default=None, description="How many characters are wrong from there on, if known."
     )
 
 
-class DraftReport(BaseModel):
+class DraftReport(Answer):
     """The content of a draft, and its problems."""
 
     document: dict[str, Any] | None = Field(description="Null = it cannot be read.")

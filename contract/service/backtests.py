@@ -1,23 +1,20 @@
-"""The requests and answers about backtests."""
+"""Backtests, asked for and told of."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from cep.definition.document import ProcessorId, StreamName
+from cep.definition.document import ProcessorId
 from cep.instants import GivenInstant, Instant
 from contract.backtests import BacktestReport, WorkerName
+from contract.service.bases import Answer, OrNewer, Request
 
 BacktestState = Literal["queued", "running", "done", "failed", "cancelled"]
 Version = Annotated[int, Field(ge=1, lt=2**31)]
 
 
-class BacktestRequest(BaseModel):
+class BacktestRequest(Request):
     """What to run over the events of the past: a version of a rule, or a document that is none."""
-
-    model_config = ConfigDict(extra="forbid")
 
     processor_id: ProcessorId | None = Field(
         default=None, description="The rule; left out where `document` is given."
@@ -46,20 +43,7 @@ class BacktestRequest(BaseModel):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BacktestFilter:
-    """Which backtests are wanted; `None` = any."""
-
-    stream: Annotated[StreamName | None, Query(description="Of this stream.")] = None
-    processor: Annotated[ProcessorId | None, Query(description="Of this rule.")] = None
-    content_hash: Annotated[
-        str | None,
-        Query(pattern="^[0-9a-f]{64}$", description="Of rules that say this, see `content_hash`."),
-    ] = None
-    state: Annotated[BacktestState | None, Query(description="In this state.")] = None
-
-
-class BacktestSummary(BaseModel):
+class BacktestSummary(Answer):
     """One backtest; numbers count up over all streams."""
 
     number: int
@@ -72,7 +56,7 @@ class BacktestSummary(BaseModel):
     until: Instant | None
     closes_windows: bool
     takes_labels: bool
-    state: BacktestState
+    state: OrNewer[BacktestState]
     created_at: Instant
     created_by: str
     started_at: Instant | None
@@ -85,6 +69,11 @@ class BacktestSummary(BaseModel):
     lost: int | None = Field(description="Matches that only the other version finds.")
     error: str
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it changes any more."""
+        return self.state not in {"queued", "running"}
+
 
 class BacktestView(BacktestSummary):
     """One backtest with what it ran, and what it has found."""
@@ -94,14 +83,14 @@ class BacktestView(BacktestSummary):
     report: BacktestReport | None
 
 
-class WorkerView(BaseModel):
+class WorkerView(Answer):
     """A worker that has asked for backtests of a stream in the last minute."""
 
     name: WorkerName
     seen_at: Instant
 
 
-class Workers(BaseModel):
+class Workers(Answer):
     """The workers of a stream; without any, backtests wait."""
 
     workers: list[WorkerView]

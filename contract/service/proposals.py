@@ -1,27 +1,24 @@
-"""The requests and answers about proposals."""
+"""Proposals: changes that others approve first."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from api.lists.schemas import MOST_CHANGED, Description, GivenValue
-from api.processors.publishing import ProcessorBody
-from api.processors.schemas import Difference
-from api.rollouts.schemas import SharePercent
-from api.web.problems import Flaw
 from cep.definition.document import ProcessorId, StreamName
 from cep.definition.list_documents import ListName
 from cep.instants import Instant
 from cep.list_content import ListType
+from contract.service.bases import Answer, OrNewer, Request
+from contract.service.lists import MOST_CHANGED, Description, GivenValue
+from contract.service.problems import Flaw
+from contract.service.processors import Difference, ProcessorBody
+from contract.service.rollouts import SharePercent
 
 OPEN: Final = "open"
 PUBLISHED: Final = "published"
 REJECTED: Final = "rejected"
 WITHDRAWN: Final = "withdrawn"
 State = Literal["open", "published", "rejected", "withdrawn"]
-
 RuleKind = Literal[
     "publish", "canary", "share", "promote", "rollback", "cancel", "resume", "delete"
 ]
@@ -39,10 +36,9 @@ MOST_SHOWN_CHARACTERS: Final = 2_000_000
 """In so many characters, of each."""
 
 _Text = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
-_Name = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
 
 
-class ProposedChange(BaseModel):
+class ProposedChange(Request):
     """A change of what runs.
 
     | kind | what it does | takes |
@@ -66,8 +62,6 @@ class ProposedChange(BaseModel):
     changes values of a list that is there may take `effective_from`.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     kind: Kind = "publish"
     document: ProcessorBody | None = Field(default=None, description="As a PUT takes it.")
     processor_id: ProcessorId | None = None
@@ -89,23 +83,19 @@ class ProposedChange(BaseModel):
     comment: _Text = Field(default="", description="What it is for; kept in the log as it is made.")
 
 
-class Rejection(BaseModel):
+class Rejection(Request):
     """Why a proposal is not to be published."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 
 
-class CommentDocument(BaseModel):
+class CommentDocument(Request):
     """A comment to be added."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 
 
-class CommentView(BaseModel):
+class CommentView(Answer):
     """A comment on a proposal."""
 
     number: int
@@ -114,17 +104,17 @@ class CommentView(BaseModel):
     text: str
 
 
-class ApprovalView(BaseModel):
+class ApprovalView(Answer):
     """One person has approved the change as it is now."""
 
     person: str = Field(description="Whose token it was, in lower case.")
     at: Instant
 
 
-class ProposedValues(BaseModel):
+class ProposedValues(Answer):
     """What a proposal does to the values of a list, beside the version that it is compared with."""
 
-    list_type: ListType
+    list_type: OrNewer[ListType]
     description: str = Field(description="Of a list to be created.")
     count: int = Field(description="How many values the list would have.")
     added: int
@@ -138,15 +128,15 @@ class ProposedValues(BaseModel):
     withdrawn: list[int] = Field(description="Scheduled versions whose place it takes.")
 
 
-class ProposalSummary(BaseModel):
+class ProposalSummary(Answer):
     """One line of a list of proposals."""
 
     id: int
     stream: str
     processor_id: str = Field(description="The rule it is about; empty if it is about a list.")
     list_name: str = Field(description="The list it is about; empty if it is about a rule.")
-    kind: Kind
-    state: State
+    kind: OrNewer[Kind]
+    state: OrNewer[State]
     revision: int = Field(description="Counts every edit; the ETag.")
     is_stale: bool = Field(
         description="Open, and what it is about has been changed since: it must be renewed first."
@@ -163,6 +153,16 @@ class ProposalSummary(BaseModel):
     edited_at: Instant
     closed_at: Instant | None
     closed_by: str
+
+    @property
+    def name(self) -> str:
+        """The rule or list that it is about."""
+        return self.list_name or self.processor_id
+
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
 
 
 class ProposalView(ProposalSummary):
@@ -192,16 +192,11 @@ class ProposalView(ProposalSummary):
     published_version: int | None
     published_epoch: int | None
 
-
-@dataclass(frozen=True, slots=True)
-class ProposalFilter:
-    """Which proposals a list shows; `None` = any."""
-
-    stream: Annotated[StreamName | None, Query(description="Of this stream.")] = None
-    processor: Annotated[ProcessorId | None, Query(description="Of this rule.")] = None
-    list_name: Annotated[ListName | None, Query(alias="list", description="Of this list.")] = None
-    state: Annotated[State | None, Query(description="In this state.")] = None
-    author: Annotated[_Name | None, Query(description="By a token of this name.")] = None
-    mine: Annotated[
-        bool | None, Query(description="By whoever asks (true) or by others (false).")
-    ] = None
+    @property
+    def approvals_in_words(self) -> str:
+        """How many people have approved it, and who."""
+        who = ", ".join(each.person for each in self.approvals)
+        if not self.required_approvals and not who:
+            return "needs no approval"
+        count = f"{self.approval_count} of {self.required_approvals} approvals"
+        return f"{count} ({who})" if who else count

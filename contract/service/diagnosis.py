@@ -1,15 +1,18 @@
-"""The answers about why a rule has found nothing yet."""
+"""Why a rule has found nothing yet."""
 
-from typing import Literal
+from typing import Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from api.jobs.schemas import JobSummary
 from cep.instants import Instant
 from contract.reports import Counters, RunningState
+from contract.service.bases import Answer, OrNewer
+from contract.service.jobs import JobSummary
+
+LONGEST_KEY: Final = 2_000
 
 
-class FunnelStep(BaseModel):
+class FunnelStep(Answer):
     """How far the partial matches of a version got: one step of its pattern."""
 
     name: str = Field(description="The step, or the variable of a clause.")
@@ -35,11 +38,11 @@ class FunnelStep(BaseModel):
     last_event: Instant | None = Field(description="Event time of the newest event it took.")
 
 
-class FunnelVersion(BaseModel):
+class FunnelVersion(Answer):
     """The funnel of one version in one job."""
 
     version: int
-    state: RunningState
+    state: OrNewer[RunningState]
     counters: Counters
     partial_matches: int = Field(description="Started and still open.")
     is_counted: bool = Field(
@@ -48,7 +51,7 @@ class FunnelVersion(BaseModel):
     steps: list[FunnelStep] = Field(description="In the order of the pattern.")
 
 
-class FunnelInJob(BaseModel):
+class FunnelInJob(Answer):
     """The funnels of the versions of one rule that a job holds or has held."""
 
     job: JobSummary
@@ -56,7 +59,7 @@ class FunnelInJob(BaseModel):
     versions: list[FunnelVersion]
 
 
-class Funnel(BaseModel):
+class Funnel(Answer):
     """How far the partial matches of a rule get, in each job of its stream."""
 
     processor_id: str
@@ -80,11 +83,13 @@ Link = Literal[
 LinkState = Literal["ok", "attention", "unknown"]
 
 
-class DiagnosisLine(BaseModel):
+class DiagnosisLine(Answer):
     """One link of the chain from events to matches."""
 
-    link: Link
-    state: LinkState = Field(description="attention = this may be why; unknown = cannot be told.")
+    link: OrNewer[Link]
+    state: OrNewer[LinkState] = Field(
+        description="attention = this may be why; unknown = cannot be told."
+    )
     job: str | None = Field(description="In which job; null = of the rule or of all jobs.")
     title: str
     detail: str = Field(description="What it means.")
@@ -92,7 +97,7 @@ class DiagnosisLine(BaseModel):
     at: Instant | None = Field(description="Since when, or as of when.")
 
 
-class Diagnosis(BaseModel):
+class Diagnosis(Answer):
     """Why a rule finds nothing: the chain from events to matches, link by link."""
 
     processor_id: str
@@ -106,7 +111,7 @@ class Diagnosis(BaseModel):
     jobs_left_out: int = Field(description="How many more jobs there are than are told of.")
 
 
-class TakenStepView(BaseModel):
+class TakenStepView(Answer):
     """The events that a partial match has taken for one step, or variable."""
 
     name: str
@@ -115,14 +120,14 @@ class TakenStepView(BaseModel):
     last: Instant
 
 
-class AwaitedStep(BaseModel):
+class AwaitedStep(Answer):
     """A step that may come next, or must not."""
 
     name: str
     condition: str = Field(description='As it is written, cut at 500; "" = every event fits.')
 
 
-class OpenPartialMatchView(BaseModel):
+class OpenPartialMatchView(Answer):
     """A partial match of one key."""
 
     version: int
@@ -138,7 +143,7 @@ class OpenPartialMatchView(BaseModel):
     forbidden: list[AwaitedStep] = Field(description="An event of one of these ends it.")
 
 
-class PartialMatchesInJob(BaseModel):
+class PartialMatchesInJob(Answer):
     """What one job holds for a key, after the newest batch of which it has told."""
 
     job: JobSummary
@@ -158,7 +163,7 @@ class PartialMatchesInJob(BaseModel):
     problem: str = Field(default="", description="Why the job cannot tell.")
 
 
-class PartialMatchesOfKey(BaseModel):
+class PartialMatchesOfKey(Answer):
     """What is open for one key of a rule, in each running job of its stream."""
 
     processor_id: str
@@ -172,3 +177,8 @@ class PartialMatchesOfKey(BaseModel):
     )
     jobs: list[PartialMatchesInJob]
     jobs_left_out: int = Field(description="How many more jobs there are than are told of.")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all live jobs have told."""
+        return all(each.answered_at is not None for each in self.jobs if each.job.is_live)

@@ -1,19 +1,18 @@
-"""The requests and answers about change sets."""
+"""Changes of several rules as one."""
 
 from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.processors.publishing import ProcessorBody
-from api.processors.schemas import Difference, LabelsPatch, State
-from api.rollouts.schemas import SharePercent
-from api.web.problems import Flaw
 from cep.definition.document import ProcessorId
 from cep.expression.parameters import Written
+from contract.service.bases import Answer, OrNewer, Request
+from contract.service.problems import Flaw
+from contract.service.processors import Difference, LabelsPatch, ProcessorBody, State
+from contract.service.rollouts import SharePercent
 
 MOST_CHANGES: Final = 500
-
 Action = Literal[
     "create",
     "publish",
@@ -40,7 +39,6 @@ def _base(written: Any) -> int | str:
 
 
 _NO_REVISION: Final = 2**31
-
 # In one piece: the problems of a union have the names of its parts in their places.
 Base = Annotated[
     int | str,
@@ -56,7 +54,7 @@ Base = Annotated[
 ]
 
 
-class RuleChange(BaseModel):
+class RuleChange(Request):
     """One change of one rule, as a request of its own would make it.
 
     | action | takes | does |
@@ -75,8 +73,6 @@ class RuleChange(BaseModel):
     | `promote_rollout` | `id` | publishes the tried version |
     | `end_rollout` | `id` | takes the tried version back |
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     action: Action
     id: ProcessorId | None = Field(default=None, description="The rule.")
@@ -102,22 +98,20 @@ class RuleChange(BaseModel):
         return written if isinstance(written, str) else ""
 
 
-class ChangeSet(BaseModel):
+class ChangeSet(Request):
     """Changes of the rules of a stream, in the order in which they are made."""
-
-    model_config = ConfigDict(extra="forbid")
 
     changes: Annotated[list[RuleChange], Field(min_length=1, max_length=MOST_CHANGES)]
 
 
-class RuleChanged(BaseModel):
+class RuleChanged(Answer):
     """What one change has made of its rule, or would make of it."""
 
-    action: Action
+    action: OrNewer[Action]
     id: str
     is_changed: bool = Field(description="False = it was like that already.")
-    state_before: State | None = Field(description="Null = there was no such rule.")
-    state: State
+    state_before: OrNewer[State] | None = Field(description="Null = there was no such rule.")
+    state: OrNewer[State]
     revision: int = Field(description="Counts every change of the rule; the ETag.")
     version: int = Field(description="The newest version that is or was published.")
     added_version: int | None = Field(description="The version that this has made, if any.")
@@ -128,7 +122,7 @@ class RuleChanged(BaseModel):
     )
 
 
-class ChangeSetView(BaseModel):
+class ChangeSetView(Answer):
     """What a change set has changed, or would change."""
 
     stream: str

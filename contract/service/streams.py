@@ -1,20 +1,20 @@
-"""The documents of streams."""
+"""Streams."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from cep.definition.document import StreamName
 from cep.instants import Instant
+from contract.service.bases import Answer, Request
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class StreamDocument(BaseModel):
+class StreamDocument(Request):
     """A stream as its author writes it."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {
@@ -63,10 +63,8 @@ class StreamDocument(BaseModel):
     )
 
 
-class ApprovalsDocument(BaseModel):
+class ApprovalsDocument(Request):
     """How many people must approve a change of what runs on a stream."""
-
-    model_config = ConfigDict(extra="forbid")
 
     required: int = Field(
         ge=0,
@@ -81,7 +79,7 @@ class ApprovalsDocument(BaseModel):
     )
 
 
-class StreamView(BaseModel):
+class StreamView(Answer):
     """A stream as the service knows it."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -100,3 +98,18 @@ class StreamView(BaseModel):
     lists_need_approvals: bool = Field(description="Whether that holds for lists, too.")
     created_at: Instant
     created_by: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The stream document, without keys that have their default."""
+        optional = {
+            "allowed_delay_ms": self.allowed_delay_ms,
+            "order_by": self.order_by,
+            "description": self.description,
+        }
+        return {
+            "name": self.name,
+            "schema": self.ddl,
+            "event_time_column": self.event_time_column,
+            **{key: value for key, value in optional.items() if value},
+        }

@@ -1,33 +1,39 @@
-"""The answers about jobs and what they run."""
+"""Jobs and what they run."""
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from api.processors.schemas import PublishedVersion, State
 from cep.instants import Instant
 from contract.reports import Counters, DiscoveryStatus, OutputReport, RunningState, TimeMode
+from contract.service.bases import Answer, OrNewer
+from contract.service.processors import PublishedVersion, State
 
 JobState = Literal["starting", "running", "stale", "stopped"]
 
 
-class JobSummary(BaseModel):
+class JobSummary(Answer):
     """Which job, and whether what it reports is fresh."""
 
     id: str
     name: str
-    state: JobState = Field(
+    state: OrNewer[JobState] = Field(
         description="starting = registered, no heartbeat yet; stale = no heartbeat for too long."
     )
     epoch: int | None = Field(description="The epoch its newest batch ran with.")
     watermark: Instant | None
     heartbeat_at: Instant | None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it runs, or is about to."""
+        return self.state in {"starting", "running"}
 
-class DiscoveryView(BaseModel):
+
+class DiscoveryView(Answer):
     """The status of the source of a job's rules; while it fails, the last good set runs."""
 
-    status: DiscoveryStatus
+    status: OrNewer[DiscoveryStatus]
     last_success: Instant | None = Field(description="When it was last read.")
     error: str = Field(description="Why it fails.")
     unreadable: int = Field(description="Rules in the source that cannot run.")
@@ -46,7 +52,7 @@ class JobView(JobSummary):
     newest_epoch: int = Field(description="The newest epoch of its stream.")
     batch_id: int | None
     newest_event_time: Instant | None
-    time_mode: TimeMode | None = Field(
+    time_mode: OrNewer[TimeMode] | None = Field(
         description="What makes event time go on: events; events, or the clock while the source is "
         "silent; processing time. null = not told by the job."
     )
@@ -68,10 +74,12 @@ class JobView(JobSummary):
     failing_outputs: list[OutputReport] = Field(
         description="Outputs that cannot be written; one of these may have ended the job."
     )
-    versions: dict[RunningState, int] = Field(description="How many versions are in which state.")
+    versions: dict[OrNewer[RunningState], int] = Field(
+        description="How many versions are in which state."
+    )
 
 
-class InstanceView(BaseModel):
+class InstanceView(Answer):
     """One start of a job."""
 
     instance_id: str
@@ -86,12 +94,12 @@ class JobDetail(JobView):
     instances: list[InstanceView]
 
 
-class HeldVersionView(BaseModel):
+class HeldVersionView(Answer):
     """The status of one version of a processor in a job."""
 
     processor_id: str
     version: int
-    state: RunningState
+    state: OrNewer[RunningState]
     since: Instant = Field(description="When this state was first reported.")
     reported_at: Instant
     active_from: Instant | None
@@ -107,11 +115,11 @@ class HeldVersionView(BaseModel):
     traceback: str
 
 
-class RunningInJob(BaseModel):
+class RunningInJob(Answer):
     """One processor in one job: its state and counters over all its versions."""
 
     job: JobSummary
-    state: RunningState | None = Field(description="Null = the job has not reported it.")
+    state: OrNewer[RunningState] | None = Field(description="Null = the job has not reported it.")
     is_current: bool = Field(
         description="Whether the job has applied the processor's newest change."
     )
@@ -139,11 +147,11 @@ class RunningInJob(BaseModel):
     error: str
 
 
-class RunningSummary(BaseModel):
+class RunningSummary(Answer):
     """One line of the comparison of what is published with what runs."""
 
     processor_id: str
-    state: State
+    state: OrNewer[State]
     published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
     jobs: list[RunningInJob]
 
@@ -153,18 +161,22 @@ class RunningVersionsInJob(RunningInJob):
 
     versions: list[HeldVersionView]
 
+    def version(self, number: int) -> HeldVersionView | None:
+        """Return the status of one version in the job, if it has reported any."""
+        return next((version for version in self.versions if version.version == number), None)
 
-class RunningView(BaseModel):
+
+class RunningView(Answer):
     """The published versions of one processor, and those that each job of its stream runs."""
 
     processor_id: str
     stream: str
-    state: State
+    state: OrNewer[State]
     published: list[PublishedVersion]
     jobs: list[RunningVersionsInJob]
 
 
-class History(BaseModel):
+class History(Answer):
     """Series over time, all as long as `times`: counters per bucket, gauges as they were last."""
 
     bucket_seconds: int

@@ -1,11 +1,12 @@
-"""The requests and answers about rollouts."""
+"""Rollouts: a version that is tried beside what is published."""
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cep.instants import Instant
 from contract.reports import RunningState
+from contract.service.bases import Answer, OrNewer, Request
 
 SharePercent = Annotated[
     float,
@@ -20,15 +21,13 @@ SharePercent = Annotated[
 ]
 
 
-class ShareChange(BaseModel):
+class ShareChange(Request):
     """Another share of the keys."""
-
-    model_config = ConfigDict(extra="forbid")
 
     share_percent: SharePercent
 
 
-class ComparedMatch(BaseModel):
+class ComparedMatch(Answer):
     """A match that only one of two versions has found."""
 
     match_id: str
@@ -37,7 +36,7 @@ class ComparedMatch(BaseModel):
     end: Instant
 
 
-class RolloutInJob(BaseModel):
+class RolloutInJob(Answer):
     """How the tried version does in one job, beside what is published.
 
     Compared are the matches that reached the service and began when both versions ran; the counters
@@ -45,7 +44,7 @@ class RolloutInJob(BaseModel):
     """
 
     job: str
-    state: RunningState
+    state: OrNewer[RunningState]
     active_from: Instant | None = Field(description="The event time from which it runs.")
     events: int = Field(
         description="What the job has read since the first whole minute of the trial, as far as "
@@ -64,7 +63,7 @@ class RolloutInJob(BaseModel):
     newest_lost: list[ComparedMatch]
 
 
-class RolloutView(BaseModel):
+class RolloutView(Answer):
     """A version that is tried beside what is published."""
 
     processor_id: str

@@ -1,15 +1,26 @@
-"""The documents of tokens."""
+"""Tokens: what they may do, made, told."""
 
+from enum import StrEnum
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-from api.access.authentication import Role
-from api.web.names import GivenName
 from cep.definition.document import StreamName
 from cep.instants import GivenInstant, Instant
+from contract.service.bases import Answer, OrNewer, Request
+from contract.service.names import GivenName
 
 MOST_STREAMS: Final = 100
+
+
+class Role(StrEnum):
+    """What a token may do."""
+
+    VIEWER = "viewer"
+    AUTHOR = "author"
+    PUBLISHER = "publisher"
+    ADMIN = "admin"
+    JOB = "job"
 
 
 def _sorted(names: list[str]) -> list[str]:
@@ -21,10 +32,8 @@ StreamNames = Annotated[
 ]
 
 
-class TokenDocument(BaseModel):
+class TokenDocument(Request):
     """A token to be created."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: GivenName = Field(description="Who or what will use it.")
     role: Role
@@ -41,12 +50,12 @@ class TokenDocument(BaseModel):
     )
 
 
-class TokenView(BaseModel):
+class TokenView(Answer):
     """A token without its text."""
 
     id: str
     name: str
-    role: Role
+    role: OrNewer[Role]
     person: str = Field(description="Whose it is; empty = not said.")
     created_at: Instant
     created_by: str
@@ -58,4 +67,4 @@ class TokenView(BaseModel):
 class NewToken(TokenView):
     """A newly created token: the only time its text is shown."""
 
-    token: str = Field(description="The text to send; it is stored nowhere.")
+    token: str = Field(repr=False, description="The text to send; it is stored nowhere.")

@@ -1,12 +1,13 @@
-"""The answers of the overview."""
+"""The overview of all streams."""
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from api.jobs.schemas import History, JobView
-from api.processors.schemas import State
 from cep.instants import Instant
+from contract.service.bases import Answer, OrNewer
+from contract.service.jobs import History, JobView
+from contract.service.processors import State
 
 Urgency = Literal["bad", "warn", "info"]
 Concern = Literal[
@@ -27,11 +28,13 @@ Concern = Literal[
 ]
 
 
-class AttentionItem(BaseModel):
+class AttentionItem(Answer):
     """One item to check: a problem, or a change that is about to happen."""
 
-    concern: Concern
-    urgency: Urgency = Field(description="bad = rules do not run; warn = late; info = planned.")
+    concern: OrNewer[Concern]
+    urgency: OrNewer[Urgency] = Field(
+        description="bad = rules do not run; warn = late; info = planned."
+    )
     stream: str | None = Field(description="Null = of all streams.")
     job: str | None = Field(default=None, description="The name of the job.")
     processor_id: str | None = None
@@ -48,17 +51,17 @@ class JobOverview(JobView):
     history: History
 
 
-class StreamOverview(BaseModel):
+class StreamOverview(Answer):
     """A stream with its jobs."""
 
     name: str
     epoch: int
     allowed_delay_ms: int
-    rules: dict[State, int] = Field(description="How many processors are in which state.")
+    rules: dict[OrNewer[State], int] = Field(description="How many processors are in which state.")
     jobs: list[JobOverview]
 
 
-class Overview(BaseModel):
+class Overview(Answer):
     """The whole overview."""
 
     at: Instant = Field(description="Now, by the clock of the service.")

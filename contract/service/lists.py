@@ -1,13 +1,13 @@
-"""The requests and answers about lists."""
+"""Lists, their versions and values."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from cep.definition.list_documents import ListName
 from cep.instants import Instant
 from cep.list_content import LONGEST_VALUE, MOST_VALUES, ListType
+from contract.service.bases import Answer, OrNewer, Request
 
 MOST_LISTS: Final = 200
 """So many lists a stream has at most."""
@@ -15,22 +15,13 @@ MOST_SCHEDULED: Final = 20
 """So many versions of a list are given to jobs at most, those that are scheduled among them."""
 MOST_CHANGED: Final = 10_000
 """So many values are added, and removed, in one request."""
-
 Description = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
-SearchedText = Annotated[str, Query(max_length=LONGEST_VALUE, pattern=r"^[^\x00]*$")]
-EffectiveFrom = Annotated[
-    Instant | None,
-    Query(description="First event time the new version is for; left out = at once."),
-]
-
 # A browser reads numbers beyond 53 bits as other numbers, so all values are shown as texts.
 GivenValue = Annotated[str, Field(max_length=LONGEST_VALUE)] | Annotated[int, Field(strict=True)]
 
 
-class ListDocument(BaseModel):
+class ListDocument(Request):
     """A list to be created, without values."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: ListName
     data_type: ListType = Field(
@@ -39,32 +30,26 @@ class ListDocument(BaseModel):
     description: Description = ""
 
 
-class ListPatch(BaseModel):
+class ListPatch(Request):
     """What a list is for; neither a version nor an epoch is made."""
-
-    model_config = ConfigDict(extra="forbid")
 
     description: Description
 
 
-class ListChanges(BaseModel):
+class ListChanges(Request):
     """Values to be added to a list and removed from it."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    add: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = []
-    remove: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = []
+    add: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = Field(default=[])
+    remove: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = Field(default=[])
 
 
-class ListRollback(BaseModel):
+class ListRollback(Request):
     """The version whose values a list shall have again."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: int = Field(ge=1, lt=2**31, strict=True)
 
 
-class ListVersionView(BaseModel):
+class ListVersionView(Answer):
     """One version of a list: an entry of its log."""
 
     version: int
@@ -86,19 +71,19 @@ class ListVersionView(BaseModel):
     comment: str
 
 
-class NamingRule(BaseModel):
+class NamingRule(Answer):
     """A rule that names a list, with those of its versions that do and that jobs are given."""
 
     processor_id: str
     versions: list[int]
 
 
-class ListSummary(BaseModel):
+class ListSummary(Answer):
     """One line of the lists of a stream."""
 
     stream: str
     name: str
-    data_type: ListType = Field(alias="type")
+    data_type: OrNewer[ListType] = Field(alias="type")
     description: str
     version: int = Field(description="The newest version.")
     count: int = Field(description="How many values the newest version has.")
@@ -109,6 +94,11 @@ class ListSummary(BaseModel):
     created_by: str
     updated_at: Instant
     updated_by: str
+
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
 
 
 class ListView(ListSummary):
@@ -132,32 +122,10 @@ class ListChangeView(ListView):
     first_removed: list[str] = Field(description="Some of the values removed, in order.")
 
 
-class ValuesPage(BaseModel):
+class ValuesPage(Answer):
     """Some values of a version of a list, in order, as texts."""
 
     items: list[str] = Field(description=f"At most {MOST_VALUES:,} in all pages.")
     next_cursor: str | None = Field(default=None, description="Null on the last page.")
     version: int
     count: int = Field(description="How many values the version has, found or not.")
-
-
-UPLOAD: Final[dict[str, Any]] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "text/csv": {
-                "schema": {"type": "string"},
-                "example": "ana\neve\n",
-            },
-            "application/json": {
-                "schema": {
-                    "type": "array",
-                    "maxItems": MOST_VALUES,
-                    "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-                },
-                "example": ["ana", "eve"],
-            },
-        },
-    }
-}
-"""What OpenAPI says of a body that the route reads itself: whole lists are long."""

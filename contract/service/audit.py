@@ -1,11 +1,12 @@
-"""The responses of the change log."""
+"""The log of changes."""
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from cep.instants import Instant
+from contract.service.bases import Answer
 
 
-class FailurePlace(BaseModel):
+class FailurePlace(Answer):
     """Where in the events a version failed."""
 
     key: list[str | int | float | bool | None] = Field(
@@ -18,7 +19,7 @@ class FailurePlace(BaseModel):
     )
 
 
-class ChangeView(BaseModel):
+class ChangeView(Answer):
     """One change."""
 
     id: int

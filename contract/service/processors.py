@@ -1,15 +1,14 @@
-"""The requests and answers about processors."""
+"""Processors, their versions, and how these differ."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, GetPydanticSchema
+from pydantic_core import core_schema
 
-from api.web.paging import SortOrder
-from api.web.problems import Flaw
-from cep.definition.document import StreamName, Tag
+from cep.definition.document import ProcessorDocument, Tag
 from cep.instants import Instant
+from contract.service.bases import Answer, OrNewer, Request
+from contract.service.problems import Flaw
 
 PUBLISHED: Final = "published"
 SCHEDULED: Final = "scheduled"
@@ -17,46 +16,28 @@ PAUSED: Final = "paused"
 DELETED: Final = "deleted"
 SHADOW: Final = "shadow"
 State = Literal["published", "scheduled", "shadow", "paused", "deleted"]
-SearchText = Annotated[str, Field(max_length=200, pattern=r"^[^\x00]*$")]
+
+# Any mapping passes, and is described as a processor document: the check of the document says more
+# about what is wrong than the framework would, and all of it at once.
+ProcessorBody = Annotated[
+    dict[str, Any],
+    GetPydanticSchema(
+        get_pydantic_core_schema=lambda _type, _handler: core_schema.dict_schema(
+            core_schema.str_schema(), core_schema.any_schema()
+        ),
+        get_pydantic_json_schema=lambda _schema, handler: handler(
+            ProcessorDocument.__pydantic_core_schema__
+        ),
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessorFilter:
-    """Which processors a list shows; `None` = any, but deleted ones only if asked for."""
-
-    stream: Annotated[StreamName | None, Query(description="Of this stream.")] = None
-    state: Annotated[State | None, Query(description="In this state; deleted only if named.")] = (
-        None
-    )
-    tag: Annotated[Tag | None, Query(description="With this tag.")] = None
-    owner: Annotated[SearchText | None, Query(description="Of this owner.")] = None
-    text: Annotated[
-        SearchText | None, Query(description="With this text in id, description or definition.")
-    ] = None
-    problem: Annotated[
-        bool | None, Query(description="With warnings (true) or without any (false).")
-    ] = None
-
-
-class Sort(SortOrder):
-    """The order of a list; `-` = descending."""
-
-    ID = "id"
-    ID_DESCENDING = "-id"
-    CREATED = "created_at"
-    CREATED_DESCENDING = "-created_at"
-    UPDATED = "updated_at"
-    UPDATED_DESCENDING = "-updated_at"
-    OWNER = "owner"
-    OWNER_DESCENDING = "-owner"
-
-
-class ProcessorSummary(BaseModel):
+class ProcessorSummary(Answer):
     """One line of a list of processors."""
 
     id: str
     stream: str
-    state: State = Field(
+    state: OrNewer[State] = Field(
         description="scheduled = published, with a version that begins later than now; "
         "shadow = not published yet, only tried."
     )
@@ -74,8 +55,13 @@ class ProcessorSummary(BaseModel):
     updated_at: Instant
     updated_by: str
 
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
 
-class PublishedVersion(BaseModel):
+
+class PublishedVersion(Answer):
     """A published version."""
 
     version: int
@@ -83,7 +69,7 @@ class PublishedVersion(BaseModel):
     effective_until: Instant | None
 
 
-class TriedVersion(BaseModel):
+class TriedVersion(Answer):
     """The version that is tried beside what is published."""
 
     version: int
@@ -107,8 +93,18 @@ class ProcessorView(ProcessorSummary):
         description="Scheduled versions whose place this change has taken; empty in other answers.",
     )
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether jobs do not run it."""
+        return self.state == PAUSED
 
-class VersionSummary(BaseModel):
+    @property
+    def newest_is_published(self) -> bool:
+        """Whether the newest version is published; false once it was cancelled."""
+        return any(published.version == self.version for published in self.published)
+
+
+class VersionSummary(Answer):
     """One line of the history of a processor."""
 
     version: int
@@ -132,34 +128,30 @@ class VersionView(VersionSummary):
     lists: list[str] = Field(description="Lists of its stream that it names.")
 
 
-class LabelsPatch(BaseModel):
+class LabelsPatch(Request):
     """Labels to change; others are not changed. No version or epoch is created."""
-
-    model_config = ConfigDict(extra="forbid")
 
     description: Annotated[str, Field(max_length=10_000)] | None = None
     owner: Annotated[str, Field(max_length=200)] | None = None
     tags: Annotated[list[Tag], Field(max_length=50)] | None = None
 
 
-class Rollback(BaseModel):
+class Rollback(Request):
     """The version whose content becomes the newest one again, effective at once."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: int = Field(ge=1, lt=2**31, strict=True)
 
 
-class Difference(BaseModel):
+class Difference(Answer):
     """One difference between two versions."""
 
     pointer: str = Field(description="Where; steps are named, not numbered.")
-    change: Literal["added", "removed", "changed"]
+    change: OrNewer[Literal["added", "removed", "changed"]]
     old: Any = None
     new: Any = None
 
 
-class Comparison(BaseModel):
+class Comparison(Answer):
     """How two versions differ in meaning; spelling alone (10 minutes, 600000 ms) does not count."""
 
     old_version: int
@@ -167,7 +159,7 @@ class Comparison(BaseModel):
     differences: list[Difference]
 
 
-class ValidationReport(BaseModel):
+class ValidationReport(Answer):
     """A document that would be accepted, and its warnings."""
 
     warnings: list[Flaw]
