@@ -116,7 +116,10 @@ class LabelCount(BaseModel):
 
 
 class RuleLabels(BaseModel):
-    """The labels in use on a stream, the most frequent first; at most 200 of each."""
+    """The labels in use on a stream, the most frequent first; at most 200 of each.
+
+    The others are found by a text in them.
+    """
 
     owners: list[LabelCount]
     tags: list[LabelCount]
