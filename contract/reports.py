@@ -179,7 +179,9 @@ class RunningVersion(Report):
         "It is reported once, and again if its last events are counted later."
     )
     active_from_ms: EventTimeMs | None = Field(
-        default=None, description="The event time from which it is, or will be, active."
+        default=None,
+        description="The event time from which it is, or will be, active; of one that is tried, "
+        "from which it is tried.",
     )
     active_until_ms: EventTimeMs | None = Field(
         default=None, description="The first event time at which it is no longer active."

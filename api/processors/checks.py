@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from api.code.verification import code_problems, place_of
+from api.processors.placeholders import placeholder_problems
 from api.web.problems import document_flaws, invalid
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorContent, ProcessorDocument
@@ -101,7 +102,11 @@ def examine_document(
     """
     schema = None if stream is None else stream.schema
     checked = check_definition(document, schema, ProcessorDocument)
-    problems = [*checked.problems, *code_problems(document, keys, place_of(document))]
+    problems = [
+        *checked.problems,
+        *code_problems(document, keys, place_of(document)),
+        *placeholder_problems(document),
+    ]
     examples = None
     if stream is not None:
         examples, unfit = examples_to_run(document, checked, stream.time)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 
 from api.access.authentication import Publisher, Viewer
+from api.processors.filters import SearchText
 from api.routing import slice_router
 from api.rules import repository, service, views
 from api.rules.filters import RuleFilter, RuleSort
@@ -57,11 +58,18 @@ def list_rules(  # noqa: PLR0913, PLR0917 - what a request may say
 
 
 @router.get("/labels", responses=documented(404))
-def list_labels(stream: StreamInPath, _principal: Viewer, session: Read) -> RuleLabels:
+def list_labels(
+    stream: StreamInPath,
+    _principal: Viewer,
+    session: Read,
+    text: Annotated[
+        SearchText | None, Query(description="With this text, in whatever case.")
+    ] = None,
+) -> RuleLabels:
     """Return the owners and tags that the rules of a stream bear, for filters."""
     existing_stream(session, stream)
     return RuleLabels(
-        owners=repository.owners(session, stream), tags=repository.tags(session, stream)
+        owners=repository.owners(session, stream, text), tags=repository.tags(session, stream, text)
     )
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
     tuple_,
     union,
 )
-from sqlalchemy.orm import Session, outerjoin
+from sqlalchemy.orm import InstrumentedAttribute, Session, outerjoin
 
 from api.jobs.history_repository import newest_buckets
 from api.jobs.repository import SUPERSEDED
@@ -156,28 +156,32 @@ def _published(query: Select[*tuple[Any, ...]], ids: Sequence[str]) -> Select[*t
     )
 
 
-def owners(session: Session, stream: str) -> list[LabelCount]:
-    """Return the owners of a stream's rules, the most frequent first."""
+def owners(session: Session, stream: str, text: str | None) -> list[LabelCount]:
+    """Return the owners of a stream's rules that contain a text, the most frequent first."""
     query = (
         select(Processor.owner.label("value"), func.count().label("count"))
         .where(*_of_stream(stream), Processor.owner != "")
         .group_by(Processor.owner)
     )
-    return _counted(session, query)
+    return _counted(session, query, Processor.owner, text)
 
 
-def tags(session: Session, stream: str) -> list[LabelCount]:
-    """Return the tags of a stream's rules, the most frequent first."""
+def tags(session: Session, stream: str, text: str | None) -> list[LabelCount]:
+    """Return the tags of a stream's rules that contain a text, the most frequent first."""
     query = (
         select(ProcessorTag.tag.label("value"), func.count().label("count"))
         .join(Processor, Processor.id == ProcessorTag.processor_id)
         .where(*_of_stream(stream))
         .group_by(ProcessorTag.tag)
     )
-    return _counted(session, query)
+    return _counted(session, query, ProcessorTag.tag, text)
 
 
-def _counted(session: Session, query: Select[str, int]) -> list[LabelCount]:
+def _counted(
+    session: Session, query: Select[str, int], label: InstrumentedAttribute[str], text: str | None
+) -> list[LabelCount]:
+    if text:
+        query = query.where(func.lower(label).contains(text.lower(), autoescape=True))
     ordered = query.order_by(desc("count"), "value").limit(_MOST_LABELS)
     return [LabelCount(value=value, count=count) for value, count in session.execute(ordered)]
 

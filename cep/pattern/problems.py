@@ -109,6 +109,8 @@ def shape_problem(details: ErrorDetails, path: str, known_keys: Iterable[str] = 
             return Problem(path, "unknown key.", did_you_mean(str(details["loc"][-1]), known_keys))
         case "value_error":
             return Problem(path, type_remedy(details), "")
+        case _ if given == "None ":  # a key with nothing behind it
+            return Problem(path, "missing.", type_remedy(details))
         case "enum" | "literal_error" if given:
             known = re.findall(r"'(\w+)'", details["ctx"]["expected"])
             return Problem(

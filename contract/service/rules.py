@@ -63,7 +63,10 @@ class LabelCount(Answer):
 
 
 class RuleLabels(Answer):
-    """The labels in use on a stream, the most frequent first; at most 200 of each."""
+    """The labels in use on a stream, the most frequent first; at most 200 of each.
+
+    The others are found by a text in them.
+    """
 
     owners: list[LabelCount]
     tags: list[LabelCount]

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-revision = "0040"
+revision = "0037"
 down_revision = "0036"
 branch_labels = None
 depends_on = None

@@ -214,7 +214,9 @@ class JobProgress:
     ) -> VersionStatus:
         key = (interval.processor_id, interval.version)
         counts = self._rules.get(key, RuleCounts())
-        begin_ms, until_ms = interval.active_from_ms, interval.active_until_ms
+        is_tried = interval.share is not None
+        begin_ms = interval.active_from_ms if is_tried else interval.published_from_ms
+        until_ms = interval.active_until_ms
         return VersionStatus(
             interval.processor_id,
             interval.version,

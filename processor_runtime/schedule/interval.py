@@ -57,7 +57,8 @@ class Interval:
 
     With `drains`, partial matches begun before its end are finished, up to `drains_until_ms`;
     otherwise they are dropped at its end. `definition` is that of the snapshot, `digest` is equal
-    for equal definitions. `live_keys` are in the order of time, none = all keys, always.
+    for equal definitions. `live_keys` are in the order of time, none = all keys, always. One that
+    was tried before it was published is published from `promoted_ms` on.
     """
 
     processor_id: str
@@ -70,6 +71,7 @@ class Interval:
     drains: bool = False
     drains_until_ms: int = END_MS
     live_keys: tuple[LiveKeys, ...] = ()
+    promoted_ms: int | None = None
 
     @property
     def share(self) -> int | None:
@@ -80,9 +82,9 @@ class Interval:
     @property
     def published_from_ms(self) -> int:
         """The event time from which it is no rollout, or no longer one."""
-        if not self.live_keys or not self.live_keys[0].are_of_rollout:
-            return self.active_from_ms
-        return next((keys.from_ms for keys in self.live_keys if not keys.are_of_rollout), END_MS)
+        if self.share is not None:
+            return END_MS
+        return self.active_from_ms if self.promoted_ms is None else self.promoted_ms
 
     def keys_at(self, time_ms: int) -> LiveKeys:
         """Return the keys for which what it finds at an event time counts."""

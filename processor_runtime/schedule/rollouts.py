@@ -38,7 +38,12 @@ def promoted(
             continue
         taken.append(tried)
         found.append(
-            replace(interval, active_from_ms=tried.active_from_ms, live_keys=tried.live_keys)
+            replace(
+                interval,
+                active_from_ms=tried.active_from_ms,
+                live_keys=tried.live_keys,
+                promoted_ms=next_ms,
+            )
         )
     return found, [item for item in rollout if item not in taken]
 

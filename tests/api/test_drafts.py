@@ -401,3 +401,22 @@ def test_a_clause_that_cannot_be_read_is_refused_at_its_place(
     (flaw,) = with_stream.post("/v1/drafts/drawing", Role.ADMIN, body, expect=422)["errors"]
     assert (flaw["pointer"], flaw["line"]) == ("/match_recognize", 2)
     assert flaw["remedy"]
+
+
+def test_the_value_that_a_new_rule_begins_with_is_told_and_never_published(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    (problem,) = problems(with_stream, RULE_TEXT.replace("'login'", "'change me'"))
+    assert (problem["severity"], problem["pointer"], problem["line"]) == (
+        "error",
+        "/pattern/steps/1/where",
+        11,
+    )
+    assert "a new rule begins with" in problem["detail"]
+    assert problem["remedy"] == "Write the value that events have there."
+    columns = processor_document(id="new", select={"kind": "IF(TRUE, 'change me', '')"})
+    answer = with_stream.post("/v1/processors", Role.ADMIN, columns, expect=422)
+    assert [each["pointer"] for each in answer["errors"]] == ["/select/kind"]
+    fine = processor_document(id="new", description="'change me' is no value here")
+    with_stream.post("/v1/processors", Role.ADMIN, fine, expect=201)

@@ -198,6 +198,21 @@ def test_the_labels_in_use_are_counted(lasting_service: ServiceUnderTest) -> Non
     ]
 
 
+def test_labels_beyond_the_most_frequent_are_found_by_a_text_in_them(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    for number in range(11):
+        tags = [f"tag-{number:02}-{place:02}" for place in range(20)]
+        publish(id=f"many-{number:02}", tags=tags)
+    publish(id="rare", tags=["zz_Rarest"], owner="zz owner")
+    path = "/v1/streams/logins/rules/labels"
+    rarest = {"value": "zz_Rarest", "count": 1}
+    assert rarest not in with_stream.get(path)["tags"]
+    assert with_stream.get(path, text="z_rare") == {"owners": [], "tags": [rarest]}
+    assert with_stream.get(path, text="ZZ O")["owners"] == [{"value": "zz owner", "count": 1}]
+    assert with_stream.get(path, text="zz%") == {"owners": [], "tags": []}
+
+
 def test_a_line_tells_what_runs_since_when_and_what_comes_next(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:

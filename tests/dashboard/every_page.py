@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from cep.instants import iso_text
 from tests.api.documents import ANY_STATE, processor_document
+from tests.dashboard.production import THICK_IDS, fill, publish_thick
 from tests.dashboard.reporting_job import DELAY_MS, ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
@@ -22,6 +23,8 @@ PATHS = (
     "/streams/logins/new-rule",
     "/streams/logins/rules/failed-logins",
     f"/streams/logins/rules/{LONG_ID}",
+    f"/streams/logins/rules/{THICK_IDS[0]}",
+    f"/streams/logins/rules/{THICK_IDS[0]}?tab=versions",
     "/streams/logins/rules/broken",
     "/streams/logins/rules/deleted",
     "/streams/logins/rules/failed-logins/edit",
@@ -32,12 +35,12 @@ PATHS = (
     "/streams/logins/lists/vip?tab=versions",
     "/streams/logins/lists/vip?tab=rules",
     "/streams/logins/backtests/{backtest}",
-    "/streams/logins/jobs/main",
+    "/streams/logins/jobs/{job}",
 )
 
 
 def every_path(dashboard: ServedDashboard, job: ReportingJob) -> list[str]:
-    """Put something on each page, long names among it, and return the paths."""
+    """Put on each page as much as production has, and return the paths."""
     dashboard.post("/v1/streams/logins/lists", {"name": "vip", "description": "Called first."})
     dashboard.post("/v1/streams/logins/lists/vip/changes", {"add": ["ana", "eve", "v" * 1000]})
     dashboard.publish(processor_document(severity="high", tags=["cards"], owner="fraud"))
@@ -46,6 +49,7 @@ def every_path(dashboard: ServedDashboard, job: ReportingJob) -> list[str]:
     for processor_id in ("broken", "noisy", "deleted"):
         dashboard.publish(processor_document(id=processor_id))
     _publish_long(dashboard)
+    publish_thick(dashboard)
     dashboard.post("/v1/processors/noisy/pause", comment="too noisy")
     dashboard.client.delete("/v1/processors/deleted", headers=ANY_STATE)
     made = {
@@ -54,13 +58,15 @@ def every_path(dashboard: ServedDashboard, job: ReportingJob) -> list[str]:
         "backtest": _backtest(dashboard),
     }
     job.run_batch()
+    dashboard.publish(processor_document(id="unheard-of"))
+    fill(dashboard, job)
     match = job.find("failed-logins", 1)
     job.find(LONG_ID, 2, output={"user": "u" * 500})
     job.change(LONG_ID, 2, partial_matches=1_234_567, state_bytes=123_456_789)
     job.quarantine("broken", 1, "ValueError: no " + "x" * 300, "Traceback …\nValueError: no")
     newest_ms = dashboard.clock()
     job.beat(newest_event_ms=newest_ms, watermark_ms=newest_ms - DELAY_MS)
-    return [path.format(match_id=match.match_id, **made) for path in PATHS]
+    return [path.format(match_id=match.match_id, job=job.name, **made) for path in PATHS]
 
 
 def open_page(page: Page, path: str) -> None:
@@ -68,7 +74,7 @@ def open_page(page: Page, path: str) -> None:
     page.goto(path)
     page.locator("main h1, main h2").first.wait_for()
     expect(page.get_by_text("Loading")).to_have_count(0)
-    expect(page.locator(".refreshing")).to_have_count(0)
+    expect(page.locator(".awaited, .refreshing")).to_have_count(0)
 
 
 def _publish_long(dashboard: ServedDashboard) -> None:

@@ -9,10 +9,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from api.audit.actions import Action, RuleAction
 from api.dashboard.assets import STATIC_FOLDER
+from cep.instants import iso_text
 from contract.service.tokens import Role
-from tests.api.documents import processor_document
-from tests.dashboard.browsing import Guard, guarded_page
+from tests.api.documents import ANY_STATE, processor_document
+from tests.dashboard.browsing import Guard, guarded_page, have_signed_in
 from tests.dashboard.serving import ServedDashboard
+
+DAY_MS = 86_400_000
 
 
 def test_the_log_says_who_did_what_and_why(admin_page: Page, dashboard: ServedDashboard) -> None:
@@ -32,6 +35,35 @@ def test_the_log_says_who_did_what_and_why(admin_page: Page, dashboard: ServedDa
     expect(admin_page.get_by_text("No changes match these filters.")).to_be_visible()
     admin_page.get_by_role("button", name="Clear").click()
     expect(newest).to_contain_text("too noisy")
+
+
+def test_the_log_tells_times_as_the_other_pages_do_and_details_apart(
+    browser: Browser, dashboard: ServedDashboard
+) -> None:
+    dashboard.publish(processor_document())
+    until = iso_text(dashboard.clock() + 90 * DAY_MS)
+    snoozed = {"until": until, "key": "eve"}
+    dashboard.post("/v1/processors/failed-logins/snoozes", snoozed)
+    asked = {"processor_id": "failed-logins", "against": None, "since": None, "until": None}
+    dashboard.post("/v1/backtests", asked)
+    answer = dashboard.client.put(
+        "/v1/streams/logins/approvals", json={"required": 1}, headers=ANY_STATE
+    )
+    assert answer.is_success
+    zone = {"timezone_id": "Europe/Berlin", "locale": "en-GB"}
+    with guarded_page(browser, dashboard.url, **zone) as (page, _guard):
+        have_signed_in(page, dashboard.url, dashboard.token_of[Role.ADMIN])
+        page.goto("/activity")
+        approvals, backtest, snooze = (
+            page.locator(".changes .what").nth(each) for each in range(3)
+        )
+        expect(snooze).to_contain_text("admin token snoozed failed-logins")
+        local = re.compile(r"^key eve, until \d+ \w+( \d{4})?, \d\d:\d\d:\d\d$")
+        expect(snooze.locator(".details")).to_have_text(local)
+        expect(backtest.locator(".details > span")).to_have_text(["version 1", "backtest 1"])
+        expect(backtest.get_by_role("link", name="backtest 1")).to_be_visible()
+        expect(approvals).to_contain_text("changed the approvals required on logins")
+        expect(page.locator(".changes")).not_to_contain_text(until[:10])
 
 
 def test_the_log_is_paged(admin_page: Page, dashboard: ServedDashboard) -> None:
@@ -78,7 +110,7 @@ def test_an_admin_makes_a_token_sees_it_once_and_revokes_it(
 ) -> None:
     admin_page.goto("/tokens")
     admin_page.get_by_role("button", name="New token").click()
-    admin_page.get_by_label("Name").fill("night shift")
+    admin_page.get_by_label("Name").fill("Jürgen Müller")
     admin_page.get_by_label("Role").select_option("publisher")
     admin_page.get_by_role("button", name="Create token").click()
     text = admin_page.get_by_label("The token", exact=True).text_content()
@@ -89,7 +121,7 @@ def test_an_admin_makes_a_token_sees_it_once_and_revokes_it(
 
     admin_page.get_by_role("button", name="I have copied it").click()
     expect(admin_page.get_by_text(text)).to_have_count(0)
-    row = admin_page.get_by_role("row", name="night shift")
+    row = admin_page.get_by_role("row", name="Jürgen Müller")
     expect(row).to_contain_text("publisher")
     row.get_by_role("button", name="Revoke").click()
     admin_page.get_by_role("dialog").get_by_role("button", name="Revoke").click()

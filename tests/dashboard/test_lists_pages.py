@@ -273,6 +273,8 @@ def test_versions_are_scheduled_cancelled_and_had_again(
     admin_page.get_by_role("link", name="Versions").click()
     lines = admin_page.locator(".version-list > li")
     expect(lines).to_have_count(5)
+    # What comes above the lines moves them.
+    expect(admin_page.locator(".alarm", has_text="Version 5 is scheduled")).to_be_visible()
     expect(lines.nth(0)).to_contain_text("scheduled")
     expect(lines.nth(2)).to_contain_text("in effect")
     assert violations(admin_page) == []

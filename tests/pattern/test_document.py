@@ -334,6 +334,11 @@ def test_a_value_of_another_type_is_refused_with_what_to_write() -> None:
         ("? " * 100_000, "nested too deeply"),
         ("- a", "does not fit"),
         ("1: x", "missing"),
+        ("steps:", r"^steps(?: \(line 1.*\))?: missing\. Write `steps:`"),
+        (
+            "steps:\n- name: a\n  times:\n    from:",
+            r"times\.from.*: missing\. Write a whole number",
+        ),
     ],
 )
 def test_text_that_is_no_document_is_refused_with_the_reason(text: str, reason: str) -> None:

@@ -19,10 +19,15 @@ from pydantic_core import from_json
 from contract.snapshot import KEY_SHARES, SnapshotProcessor, SnapshotRollout, SnapshotVersion
 from processor_runtime.alerting import live_finds
 from processor_runtime.alerting.live_finds import LiveFinds, _was_promoted_after
+from processor_runtime.driver.batch_record import BatchRecord
+from processor_runtime.driver.job_progress import JobProgress
+from processor_runtime.driver.pinning import Pin
 from processor_runtime.rows.key_hashing import key_bytes, key_part
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.shard_status import ShardStatus
 from processor_runtime.schedule.changes import timeline_changes
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
+from processor_runtime.schedule.rollouts import sharing
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
@@ -57,6 +62,7 @@ def part_of(*key: str) -> int:
     return key_part(key_bytes(key))
 
 
+RECORD = BatchRecord(0, 1, 0, 50_000, 0, "", "")
 V1, V2 = version(1, AB), version(2, AC)
 
 
@@ -89,6 +95,29 @@ class TestShadow:
         job.batch(letters("bc", 1_001))
         job.advance(2_000)
         assert spelled(job.rows) == ["p2 match a1000 c1002"]
+
+    def test_promoted_it_is_told_from_when_it_is_published_however_long_ago(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", V1), rollouts=[rollout(V2)])
+        job.batch(letters("a", 1_000))
+        job.publish(processor("p", V2))
+        told: list[str] = []
+        for batch in range(3):
+            before = job.timeline
+            job.batch(letters("b", 2_000 + batch))
+            job.advance(10_000 * (batch + 1))
+            told += timeline_changes(before, job.timeline)
+            (interval,) = (each for each in job.timeline.intervals if each.version == 2)
+            assert (interval.published_from_ms, interval.active_from_ms) == (1_001, BEGINNING_MS)
+            status = JobProgress(1).add(Pin(RECORD, job.timeline, b"", 1), [ShardStatus(0)], 10)
+            (version_told,) = (each for each in status.versions if each.version == 2)
+            assert (version_told.state, version_told.active_from_ms) == ("active", 1_001)
+            timeline, _ = read_timeline(write_timeline(job.timeline, job.stream))
+            assert timeline == job.timeline
+        assert "p v2: active from 1970-01-01T00:00:01.001Z" in told
+        # What was before all that is still to come is forgotten; when it was promoted is not.
+        (later,) = sharing([interval], [], 0, 100_000, 90_000)
+        assert (later.live_keys, later.published_from_ms) == ((), 1_001)
 
     def test_taken_back_it_ends_and_the_published_version_has_missed_nothing(self) -> None:
         job = pipeline()

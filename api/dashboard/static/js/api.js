@@ -19,8 +19,14 @@ export function resume() {
   recoveries.value += 1;
 }
 
+let underWay = 0;
 let unauthorized = () => {};
 let probe = null;
+
+/** How many answers are waited for. */
+export function readsUnderWay() {
+  return underWay;
+}
 
 /** Sets what happens when the service says that nobody is signed in. */
 export function onUnauthorized(handler) {
@@ -77,7 +83,16 @@ export async function ask(path, body, options = {}) {
   return (await request("POST", path, body, { ...options, isRead: true })).data;
 }
 
-async function request(method, url, body, { etag, headers = {}, contentType, signal: abort, isRead = method === "GET" }) {
+async function request(method, url, body, options) {
+  underWay += 1;
+  try {
+    return await answerTo(method, url, body, options);
+  } finally {
+    underWay -= 1;
+  }
+}
+
+async function answerTo(method, url, body, { etag, headers = {}, contentType, signal: abort, isRead = method === "GET" }) {
   const sent = { Accept: "application/json", ...headers };
   if (method !== "GET") sent["X-Percept-Dashboard"] = "1";
   if (etag) sent["If-Match"] = etag;

@@ -1,6 +1,7 @@
 // The entry: which page stands at which path, and the frame around all of them.
 import { html, render, useEffect, useErrorBoundary, useState } from "../vendor/preact.js";
-import { route, startRouter } from "./router.js";
+import { useArrival } from "./arrival.js";
+import { returnToPlace, route, startRouter } from "./router.js";
 import { halted } from "./api.js";
 import { leave, readSession, session, sessionProblem } from "./session.js";
 import { Shell } from "./shell.js";
@@ -68,6 +69,7 @@ function Page({ pattern }) {
   const [Component, setComponent] = useState(() => loaded.get(pattern));
   const [failure, setFailure] = useState(false);
   const [mistake] = useErrorBoundary((error) => console.error(error));
+  const isThere = useArrival(Boolean(Component), returnToPlace);
   useEffect(() => {
     if (Component || pattern === null) return undefined;
     let timer = null;
@@ -93,7 +95,8 @@ function Page({ pattern }) {
   if (mistake) return html`<${ProblemBox} problem=${mistake} />`;
   if (!Component && failure) return html`<${NotLoaded} />`;
   if (!Component) return html`<${Loading} />`;
-  return html`<${Component} params=${route.value.params} />`;
+  return html`${!isThere && html`<${Loading} />`}
+    <div class=${isThere ? "arrival" : "arrival awaited"}><${Component} params=${route.value.params} /></div>`;
 }
 
 function NotLoaded() {

@@ -1,8 +1,13 @@
 // Paths and pages: the address bar is the state, every page has a link that can be sent to others.
 import { html, signal } from "../vendor/preact.js";
 import { withQuery } from "./api.js";
+import { whenAtRest } from "./arrival.js";
+
+const PLACES_KEY = "percept.places";
 
 let table = [];
+let entry = 0; // which one of the history of this tab is shown
+let wanted = null; // how far down it was when it was left
 
 /** Where we are: {path, pattern, params, query}; `query` is an object of strings. */
 export const route = signal({ path: "/", pattern: "/", params: {}, query: {} });
@@ -10,14 +15,29 @@ export const route = signal({ path: "/", pattern: "/", params: {}, query: {} });
 /** Sets the known patterns, such as `/streams/:stream/rules`, and reads the address bar. */
 export function startRouter(patterns) {
   table = patterns.map((pattern) => [pattern, expression(pattern)]);
-  window.addEventListener("popstate", readAddress);
+  // The browser would scroll before there is anything to scroll to.
+  history.scrollRestoration = "manual";
+  window.addEventListener("popstate", goBack);
+  window.addEventListener("pagehide", keepPlace);
+  takeUp();
   readAddress();
+}
+
+/** Scrolls to where a page was left that has been gone back to; called when it is there. */
+export function returnToPlace() {
+  if (wanted !== null) window.scrollTo(0, wanted);
+  wanted = null;
 }
 
 /** Goes to a page. @param {object} [query] @param {{replace?: boolean}} [options] */
 export function navigate(path, query = {}, { replace = false } = {}) {
   const before = route.value.path;
-  history[replace ? "replaceState" : "pushState"](null, "", withQuery(path, query));
+  if (!replace) {
+    keepPlace();
+    entry = Date.now();
+    wanted = null;
+  }
+  history[replace ? "replaceState" : "pushState"]({ entry }, "", withQuery(path, query));
   readAddress();
   if (route.value.path !== before) arrive();
 }
@@ -78,8 +98,34 @@ function expression(pattern) {
   return new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`);
 }
 
+function goBack() {
+  const before = route.value.path;
+  keepPlace();
+  takeUp();
+  readAddress();
+  if (route.value.path === before) whenAtRest(returnToPlace);
+  else focusPage();
+}
+
+function takeUp() {
+  entry = history.state?.entry ?? 0;
+  wanted = places()[entry] ?? null;
+}
+
+function keepPlace() {
+  sessionStorage.setItem(PLACES_KEY, JSON.stringify({ ...places(), [entry]: window.scrollY }));
+}
+
+function places() {
+  return JSON.parse(sessionStorage.getItem(PLACES_KEY) ?? "{}");
+}
+
 function arrive() {
   window.scrollTo(0, 0);
+  focusPage();
+}
+
+function focusPage() {
   // Screen readers continue at the new page, not at the link that was followed.
   requestAnimationFrame(() => document.querySelector("main")?.focus({ preventScroll: true }));
 }

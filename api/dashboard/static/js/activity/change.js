@@ -1,20 +1,22 @@
-// One change of the log as a sentence.
+// One change of the log: who did what to what as a sentence, and below it what else the log knows.
 import { html } from "../../vendor/preact.js";
 import { Time } from "../format.js";
 import { Link, path } from "../router.js";
 import { Folded } from "../ui/folded.js";
 
+const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
 /** What was done, by the name that the log has for it. */
 export const ACTIONS = {
-  "processor.create": "created a rule",
-  "processor.publish": "published a version",
+  "processor.create": "created the rule",
+  "processor.publish": "published a version of",
   "processor.rollback": "rolled back",
   "processor.pause": "paused",
   "processor.resume": "resumed",
-  "processor.cancel": "cancelled a scheduled version",
-  "processor.withdraw": "replaced a scheduled version",
-  "processor.label": "changed labels",
-  "processor.delete": "deleted a rule",
+  "processor.cancel": "cancelled a scheduled version of",
+  "processor.withdraw": "replaced a scheduled version of",
+  "processor.label": "changed labels of",
+  "processor.delete": "deleted the rule",
   "processor.quarantine": "quarantined",
   "processor.acknowledge": "acknowledged an error of",
   "rollout.start": "started a trial of",
@@ -34,10 +36,10 @@ export const ACTIONS = {
   "backtest.request": "requested a backtest of",
   "backtest.cancel": "cancelled a backtest of",
   "explanation.request": "asked why there was no match of",
-  "explanation.cancel": "cancelled the question why there was no match of",
-  "stream.create": "registered a stream",
-  "stream.describe": "described a stream",
-  "stream.redefine": "redefined a stream",
+  "explanation.cancel": "no longer asks why there was no match of",
+  "stream.create": "registered the stream",
+  "stream.describe": "described the stream",
+  "stream.redefine": "redefined the stream",
   "stream.approvals": "changed the approvals required on",
   "list.create": "created the list",
   "list.change": "changed the values of the list",
@@ -45,16 +47,16 @@ export const ACTIONS = {
   "list.cancel": "cancelled a scheduled version of the list",
   "list.describe": "described the list",
   "list.delete": "deleted the list",
-  "job.register": "registered a job",
-  "job.stop": "stopped a job",
-  "job.delete": "removed a job",
-  "webhook.create": "created a webhook",
-  "webhook.change": "changed a webhook",
-  "webhook.secret": "renewed the secret of a webhook",
-  "webhook.test": "sent a test to a webhook",
-  "webhook.delete": "deleted a webhook",
-  "token.create": "created a token",
-  "token.revoke": "revoked a token",
+  "job.register": "registered the job",
+  "job.stop": "stopped the job",
+  "job.delete": "removed the job",
+  "webhook.create": "created the webhook",
+  "webhook.change": "changed the webhook",
+  "webhook.secret": "renewed the secret of the webhook",
+  "webhook.test": "sent a test to the webhook",
+  "webhook.delete": "deleted the webhook",
+  "token.create": "created the token",
+  "token.revoke": "revoked the token",
 };
 
 /** Says which token made a change: several may have one name. */
@@ -64,10 +66,13 @@ export function tokenOf({ actor_id: id }) {
 
 /** @param {{change: object}} properties a change as /v1/changes gives it */
 export function ChangeItem({ change }) {
+  const { subject, details } = toldOf(change);
+  const known = [versionsOf(change), ...details].filter(Boolean);
   return html`<li>
     <span class="when"><${Time} at=${change.at} /></span>
     <span class="what in-text">
-      <strong title=${tokenOf(change)}><bdi>${change.actor}</bdi></strong> ${ACTIONS[change.action] ?? change.action}${" "}<${Subject} change=${change} />
+      <strong title=${tokenOf(change)}><bdi>${change.actor}</bdi></strong> ${ACTIONS[change.action] ?? change.action} ${subject}
+      ${known.length > 0 && html`<span class="details">${known.map((each, place) => html`<span key=${place}>${each}</span>`)}</span>`}
       ${change.comment && html`<${Folded} tag="q" className="comment" text=${change.comment} />`}
     </span>
     <span class="where muted">
@@ -77,41 +82,55 @@ export function ChangeItem({ change }) {
   </li>`;
 }
 
-function Subject({ change }) {
-  const versions = versionsOf(change);
+// What was changed, and what else the log says of it. It names jobs and tokens by id, name and more; people know them by name.
+function toldOf(change) {
+  const { action, stream, subject } = change;
   if (change.processor_id) {
-    return html`<${Link} href=${path`/streams/${change.stream}/rules/${change.processor_id}`}>${change.processor_id}<//>
-      ${versions && html`${" "}<span class="muted number">${versions}</span>`}
-      ${change.subject && html`${" "}<${More} change=${change} />`}`;
+    const rule = html`<${Link} href=${path`/streams/${stream}/rules/${change.processor_id}`}>${change.processor_id}<//>`;
+    return { subject: rule, details: detailsOf(change) };
   }
-  // The log names jobs and tokens by id, name and what else is known; people know them by name.
-  const [id, ...words] = change.subject.split(" ");
-  if (change.action.startsWith("job.") && words.length) {
-    return html`<${Link} href=${path`/streams/${change.stream}/jobs/${words[0]}`} title=${`id ${id}`}>${words[0]}<//>
-      <span class="muted wrap-anywhere"> ${words.slice(1).join(" ")}</span>`;
+  const [id, ...words] = subject.split(" ");
+  if (action.startsWith("job.") && words.length) {
+    const job = html`<${Link} href=${path`/streams/${stream}/jobs/${words[0]}`} title=${`id ${id}`}>${words[0]}<//>`;
+    return { subject: job, details: [words[1] && `instance ${words[1]}`] };
   }
-  if (change.action.startsWith("list.")) {
-    const [name] = change.subject.split(/[:;]/); // names have none
-    return html`<${Link} href=${path`/streams/${change.stream}/lists/${name}`}>${name}<//>
-      ${versions && html`${" "}<span class="muted number">${versions}</span>`}<span class="muted">${change.subject.slice(name.length)}</span>`;
+  if (action.startsWith("list.")) {
+    const [name] = subject.split(/[:;]/); // names have none
+    return { subject: linkToList(stream, name), details: [withTimes(subject.slice(name.length).replace(/^\W+/, ""))] };
   }
-  const [, number, list, rest] = /^(\d+) list_\w+ ([\w.-]+)(.*)$/s.exec(change.subject) ?? [];
-  if (change.action.startsWith("proposal.") && list) {
-    return html`list <${Link} href=${path`/streams/${change.stream}/lists/${list}`}>${list}<//>${" "}
-      <${Link} href=${path`/proposals/${number}`}>proposal ${number}<//><span class="muted wrap-anywhere">${rest}</span>`;
+  const [, number, list, rest] = /^(\d+) list_\w+ ([\w.-]+)(.*)$/s.exec(subject) ?? [];
+  if (action.startsWith("proposal.") && list) {
+    return { subject: html`list ${linkToList(stream, list)}`, details: [linkToProposal(number), withTimes(rest.replace(/^\W+/, ""))] };
   }
-  if (/^(token|webhook)\./.test(change.action) && words.length) {
-    return html`<span class="wrap-anywhere" title=${`id ${id}`}>${words.join(" ")}</span>`;
+  if (/^(token|webhook)\./.test(action) && words.length) {
+    return { subject: html`<span class="wrap-anywhere" title=${`id ${id}`}>${words.join(" ")}</span>`, details: [] };
   }
-  return html`<span class="wrap-anywhere">${change.subject || change.stream}</span>`;
+  if (action.startsWith("stream.")) return { subject: stream, details: [subject] };
+  return { subject: html`<span class="wrap-anywhere">${subject || stream}</span>`, details: [] };
 }
 
-// What was triaged, which proposal it was, or by which one it came to run.
-function More({ change }) {
-  const [, number, rest] = /^(?:proposal )?(\d+)\b(.*)$/s.exec(change.subject) ?? [];
-  const isProposal = change.action.startsWith("proposal.") || change.subject.startsWith("proposal ");
-  if (!number || !isProposal) return html`<span class="muted wrap-anywhere">${change.subject}</span>`;
-  return html`<${Link} href=${path`/proposals/${number}`}>proposal ${number}<//><span class="muted wrap-anywhere">${rest}</span>`;
+// What was triaged or asked, which proposal it was, or by which one it came to run.
+function detailsOf({ action, stream, subject }) {
+  if (action.startsWith("backtest.")) return [html`<${Link} href=${path`/streams/${stream}/backtests/${subject}`}>backtest ${subject}<//>`];
+  if (action.startsWith("explanation.")) return [`question ${subject}`];
+  const [, number, rest] = /^(?:proposal )?(\d+)\b(.*)$/s.exec(subject) ?? [];
+  const isProposal = action.startsWith("proposal.") || subject.startsWith("proposal ");
+  if (!number || !isProposal) return [withTimes(subject)];
+  return [linkToProposal(number), withTimes(rest.replace(/^\W+/, "").replaceAll("_", " "))];
+}
+
+function linkToList(stream, name) {
+  return html`<${Link} href=${path`/streams/${stream}/lists/${name}`}>${name}<//>`;
+}
+
+function linkToProposal(number) {
+  return html`<${Link} href=${path`/proposals/${number}`}>proposal ${number}<//>`;
+}
+
+// The log has instants as the service writes them.
+function withTimes(text) {
+  const parts = text.split(INSTANT).map((part, place) => (place % 2 ? html`<${Time} key=${place} at=${part} />` : part));
+  return text && html`<span class="wrap-anywhere">${parts}</span>`;
 }
 
 function versionsOf({ old_version: before, new_version: after }) {

@@ -23,6 +23,11 @@ export function Versions({ list, refresh }) {
   useEffect(() => {
     log.refresh();
   }, [list.revision]);
+  const newest = pages.number === 1 ? log.data?.items[0]?.version : null;
+  useEffect(() => {
+    // A version of somebody else is told of above, too: at once, as that moves what is below.
+    if (newest > list.version) refresh();
+  }, [newest]);
   const shared = { list, refresh, onClose: () => setOpen(null) };
   return html`<${Card} padded=${false}>
     ${log.problem && html`<div class="body"><${ProblemBox} problem=${log.problem} /></div>`}

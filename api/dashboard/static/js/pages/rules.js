@@ -22,7 +22,6 @@ import { ViewsMenu } from "../ui/views.js";
 const TABLE = "rules";
 const LEAST_SIZE = 25;
 const REFRESH_SECONDS = 5;
-const LABELS_SECONDS = 60;
 
 /** Shows the rules of a stream. */
 export default function RulesPage({ params }) {
@@ -31,7 +30,6 @@ export default function RulesPage({ params }) {
   const pages = usePages();
   const source = path`/v1/streams/${stream}/rules`;
   const list = usePolled(source, listQuery(query, pages.cursor, pageSize()), REFRESH_SECONDS);
-  const labels = usePolled(`${source}/labels`, {}, LABELS_SECONDS);
   const selection = useSelection();
   const page = list.data;
   const newRule =
@@ -45,7 +43,7 @@ export default function RulesPage({ params }) {
       <header class="rules-head">
         ${page && html`<${Counts} page=${page} />`}
         <div class="rules-tools">
-          <${FilterBar} page=${page} labels=${labels.data} />
+          <${FilterBar} page=${page} stream=${stream} />
           <span class="row"><${ViewsMenu} list=${TABLE} /><${ColumnsMenu} table=${TABLE} columns=${MAY_BE_HIDDEN} /></span>
         </div>
       </header>

@@ -1,6 +1,6 @@
 // What each job really does with a rule: state, versions, counters, and when it changes.
 import { html } from "../../vendor/preact.js";
-import { Time, bytes, count, plural } from "../format.js";
+import { Time, bytes, plural, shortCount } from "../format.js";
 import { Link, path } from "../router.js";
 import { CanaryState, HeldState, eventTimeUntil, isSilent, shownState, standingName } from "../rules/standing.js";
 import { State } from "../ui/state.js";
@@ -22,18 +22,19 @@ export function JobsTable({ running, snoozedUntil }) {
         ${!isSilent(line.job) && html`<${CanaryState} version=${line.canary_version} />`}` },
     { key: "since", label: "Live version", cell: (line) => html`<${Live} line=${line} />` },
     { key: "next", label: "Next", cell: (line) => html`<${Next} line=${line} />` },
-    { key: "matches", label: "Matches / h", right: true, cell: (line) => count(line.matches_last_hour) },
+    { key: "matches", label: "Matches / h", right: true, cell: (line) => shortCount(line.matches_last_hour) },
     { key: "last", label: "Last match", cell: (line) => html`<${Time} at=${line.last_match} ago none="none yet" />` },
-    { key: "partial", label: "Partial matches", right: true, cell: (line) => count(line.partial_matches) },
+    { key: "partial", label: "Partial matches", right: true, cell: (line) => shortCount(line.partial_matches) },
     { key: "memory", label: "Memory", right: true, cell: (line) => bytes(line.state_bytes || null) },
-    { key: "errors", label: "Errors", right: true, cell: (line) => count(line.errors) },
-    { key: "left-out", label: "Over limit", title: "Matches and timeouts that were not output because of a limit", right: true, cell: (line) => count(line.left_out) },
-    { key: "dropped", label: "Discarded", title: "Partial matches discarded when a version was paused, deleted, replaced or over", right: true, cell: (line) => count(line.dropped) },
-    { key: "released", label: "Released", title: "Complete matches that waited for these partial matches, and were output when they were discarded", right: true, cell: (line) => count(line.released) },
+    { key: "errors", label: "Errors", right: true, cell: (line) => shortCount(line.errors) },
+    { key: "left-out", label: "Over limit", title: "Matches and timeouts that were not output because of a limit", right: true, cell: (line) => shortCount(line.left_out) },
+    { key: "dropped", label: "Discarded", title: "Partial matches discarded when a version was paused, deleted, replaced or over", right: true, cell: (line) => shortCount(line.dropped) },
+    { key: "released", label: "Released", title: "Complete matches that waited for these partial matches, and were output when they were discarded", right: true, cell: (line) => shortCount(line.released) },
     { key: "job-state", label: "Job state", cell: ({ job }) => html`<${State} of="job" name=${job.state} />` },
   ];
   return html`<${Table}
     caption="This rule in each job"
+    className="rule-jobs"
     columns=${columns}
     rows=${running.jobs}
     rowKey=${(line) => line.job.id}

@@ -10,7 +10,7 @@ import { State } from "../ui/state.js";
 import { tagsOf, withTags } from "./filters.js";
 import { Standing, eventTimeUntil } from "./standing.js";
 
-const SHOWN_TAGS = 2;
+const TAGS_LENGTH = 14; // characters of two tags that have room beside each other
 
 /** Returns the columns of the table. @param {string} stream @param {(patch: object) => void} filter */
 export function columns(stream, filter) {
@@ -29,7 +29,7 @@ export function columns(stream, filter) {
       className: "state-cell",
       cell: (line) => html`<${Standing} line=${line} />`,
     },
-    { key: "version", label: "Version", cell: (line) => html`<${Versions} line=${line} />` },
+    { key: "version", label: "Version", className: "version-column", cell: (line) => html`<${Versions} line=${line} />` },
     {
       key: "key",
       label: "Key",
@@ -42,6 +42,7 @@ export function columns(stream, filter) {
       sort: "matches_last_hour",
       first: "-matches_last_hour",
       right: true,
+      className: "matches-column",
       cell: (line) => html`<${Matches} stream=${stream} line=${line} />`,
     },
     {
@@ -58,6 +59,7 @@ export function columns(stream, filter) {
       label: "Last match",
       sort: "last_match",
       first: "-last_match",
+      className: "last-column",
       cell: (line) => html`<${Time} at=${line.running?.last_match} ago=${true} none=${line.running ? "none yet" : "–"} />`,
     },
     {
@@ -75,6 +77,7 @@ export function columns(stream, filter) {
       sort: "errors",
       first: "-errors",
       right: true,
+      className: "errors-column",
       cell: (line) => html`<${Errors} running=${line.running} />`,
     },
     {
@@ -159,14 +162,14 @@ function Matches({ stream, line }) {
 
 function FalsePositives({ stream, line: { id, triage } }) {
   const looked = lookedAt(triage);
-  const notes = [looked > 0 && `of ${shortCount(looked)}`, triage.open > 0 && `${shortCount(triage.open)} open`];
-  const open = html`<span class="muted number nowrap">${notes.filter(Boolean).join(" · ")}</span>`;
-  if (!looked) return triage.open > 0 ? open : html`<span class="muted">–</span>`;
+  const open = triage.open > 0 && html`<span class="muted number nowrap">${shortCount(triage.open)} open</span>`;
+  if (!looked) return open || html`<span class="muted">–</span>`;
   const query = { processor: id, status: "false_positive" };
   return html`<span class="false-positives">
     <${Link} class="number" href=${path`/streams/${stream}/matches`} query=${query} title=${rateInWords(triage)}>
       ${rateText(triage)}
     <//>
+    <span class="muted number nowrap">of ${shortCount(looked)}</span>
     ${open}
   </span>`;
 }
@@ -184,7 +187,8 @@ function Updated({ line }) {
 
 function Labels({ line, filter }) {
   const { owner, tags } = line;
-  const more = tags.slice(SHOWN_TAGS);
+  const shown = tags.slice(0, tags.slice(0, 2).join("").length > TAGS_LENGTH ? 1 : 2);
+  const more = tags.slice(shown.length);
   return html`<div class="labels-cell">
     ${owner &&
     html`<button type="button" class="owner" title=${`Only rules of ${owner}`} onClick=${() => filter({ owner })}>
@@ -192,9 +196,7 @@ function Labels({ line, filter }) {
     </button>`}
     ${tags.length > 0 &&
     html`<span class="chips">
-      ${tags
-        .slice(0, SHOWN_TAGS)
-        .map((tag) => html`<${Chip} key=${tag} title="Only with this tag" onClick=${() => filter({ tag: withTags([...new Set([...tagsOf(route.value.query), tag])]) })}>${tag}<//>`)}
+      ${shown.map((tag) => html`<${Chip} key=${tag} title="Only with this tag" onClick=${() => filter({ tag: withTags([...new Set([...tagsOf(route.value.query), tag])]) })}>${tag}<//>`)}
       ${more.length > 0 && html`<span class="muted" title=${more.join(", ")}>+${more.length}</span>`}
     </span>`}
   </div>`;

@@ -1,6 +1,7 @@
 // The filters above the table of rules: standings and problems with their counts, text, labels.
 import { html } from "../../vendor/preact.js";
 import { count } from "../format.js";
+import { LabelField } from "./label_field.js";
 import { Link, patchedQuery, route, setQuery } from "../router.js";
 import { Button } from "../ui/button.js";
 import { FilterChip } from "../ui/chips.js";
@@ -82,7 +83,7 @@ function Count({ label, number, patch, here, colour = "", title }) {
 }
 
 /** Text, tag, owner, severity, and the job that is looked at where there are several. */
-export function FilterBar({ page, labels }) {
+export function FilterBar({ page, stream }) {
   const { query } = route.value;
   const choose = (name) => (value) => setQuery({ [name]: value || null });
   const jobs = page?.jobs ?? [];
@@ -93,8 +94,10 @@ export function FilterBar({ page, labels }) {
       value=${query.text ?? ""}
       onSearch=${choose("text")}
     />
-    <${TagFilter} found=${labels?.tags} tags=${tagsOf(query)} />
-    <${LabelSelect} label="Owner" any="Any owner" found=${labels?.owners} value=${query.owner} onChange=${choose("owner")} />
+    <${TagFilter} stream=${stream} tags=${tagsOf(query)} />
+    ${query.owner
+      ? html`<${FilterChip} label=${`Owner: ${isolated(query.owner)}`} onRemove=${() => choose("owner")("")} />`
+      : html`<${LabelField} stream=${stream} label="Owner" kind="owners" any="Any owner" onChoose=${choose("owner")} />`}
     <${Select}
       label="Severity"
       options=${[["", "Any severity"], ...stateChoices("severity").reverse()]}
@@ -117,26 +120,21 @@ export function FilterBar({ page, labels }) {
 }
 
 // A rule must have all of the tags that are chosen.
-function TagFilter({ found, tags }) {
-  const others = found?.filter(({ value }) => !tags.includes(value)) ?? [];
+function TagFilter({ stream, tags }) {
   const change = (chosen) => setQuery({ tag: withTags(chosen) });
-  const any = tags.length ? "and tag…" : "Any tag";
   return html`
     ${tags.map(
       (tag) => html`<${FilterChip} key=${tag} label=${`Tag: ${isolated(tag)}`} onRemove=${() => change(tags.filter((each) => each !== tag))} />`,
     )}
-    ${others.length > 0 && html`<${LabelSelect} label="Tag" any=${any} found=${others} onChange=${(tag) => change([...tags, tag])} />`}
+    <${LabelField}
+      stream=${stream}
+      label="Tag"
+      kind="tags"
+      any=${tags.length ? "and tag…" : "Any tag"}
+      taken=${tags}
+      onChoose=${(tag) => change([...new Set([...tags, tag])])}
+    />
   `;
-}
-
-function LabelSelect({ label, any, found, value, onChange }) {
-  if (!found) return null;
-  if (!found.length && !value) return null;
-  const known = found.some((each) => each.value === value);
-  // A label beyond the two hundred most frequent ones can still be in the address.
-  if (value && !known) return html`<${FilterChip} label=${`${label}: ${isolated(value)}`} onRemove=${() => onChange("")} />`;
-  const options = found.map((each) => [each.value, `${isolated(each.value)} (${count(each.count)})`]);
-  return html`<${Select} label=${label} options=${[["", any], ...options]} value=${value ?? ""} onChange=${onChange} />`;
 }
 
 function sorts(current) {

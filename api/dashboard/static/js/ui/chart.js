@@ -106,7 +106,7 @@ function options(Plot, { width, height, series, format, bars, setIndex, setArea 
     width,
     height,
     legend: { show: false },
-    padding: [8, 24, 0, 0],
+    padding: [8, 30, 0, 0],
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: SYNCHRONISED } },
     scales: {
       x: { range: (plot, first, last) => [first, bars && last !== null ? last + bucket(plot) : last] },

@@ -47,8 +47,8 @@ export function Select({ label, options, value, onChange, ...attributes }) {
   </select>`;
 }
 
-/** A search box that reports what was typed once typing rests. */
-export function Search({ label, value, onSearch, placeholder, restMs = 250 }) {
+/** A search box that reports what was typed once typing rests; `onInput` hears of it at once. */
+export function Search({ label, value, onSearch, placeholder, restMs = 250, className = "", onInput, ...attributes }) {
   const [text, setText] = useState(value);
   const timer = useRef(null);
   const reported = useRef(value);
@@ -68,10 +68,11 @@ export function Search({ label, value, onSearch, placeholder, restMs = 250 }) {
     setText(typed);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => report(typed.trim()), restMs);
+    onInput?.(event);
   };
   return html`<input
     type="search"
-    class="input search"
+    class=${`input search ${className}`}
     aria-label=${label}
     placeholder=${placeholder ?? label}
     value=${text}
@@ -79,6 +80,7 @@ export function Search({ label, value, onSearch, placeholder, restMs = 250 }) {
     autocomplete="off"
     spellcheck="false"
     onInput=${changed}
+    ...${attributes}
   />`;
 }
 

@@ -22,6 +22,6 @@ const SHAPES = {
  */
 export function State({ of: kind, name, children, title }) {
   return html`<span class=${`state ${stateColour(kind, name)}`} title=${title} data-state=${name}>
-    <svg viewBox="0 0 10 10" aria-hidden="true">${SHAPES[stateShape(kind, name)]}</svg>${children ?? stateWord(kind, name)}
+    <svg viewBox="0 0 10 10" aria-hidden="true">${SHAPES[stateShape(kind, name)]}</svg><span>${children ?? stateWord(kind, name)}</span>
   </span>`;
 }
