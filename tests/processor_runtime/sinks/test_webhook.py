@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,7 +123,8 @@ def dripping_server(released: threading.Event) -> Iterator[str]:
 
         def drip() -> None:
             connection, _ = listener.accept()
-            with connection:
+            # The other side goes away first.
+            with connection, suppress(OSError):
                 connection.sendall(b"HTTP/1.1 200 OK\r\n")
                 while not released.wait(0.01):
                     connection.sendall(b"X-More: x\r\n")
