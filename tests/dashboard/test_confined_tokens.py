@@ -10,7 +10,7 @@ from tests.dashboard.every_page import every_path, open_page
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
-OTHER = "payments"
+OTHER = "treasury"
 
 
 def test_no_page_shows_another_stream(

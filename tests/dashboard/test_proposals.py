@@ -97,7 +97,7 @@ def test_the_editor_proposes_another_approves_and_it_is_published(
     expect(ana.locator("[data-state=published]")).to_be_visible()
     assert gated.client.get("/v1/processors/failed-logins").json()["version"] == 2
     ana.goto("/activity")
-    expect(ana.locator(".changes")).to_contain_text("proposal 1 by ana, approved by bob")
+    expect(ana.locator(".changes")).to_contain_text("by ana, approved by bob")
 
 
 def test_a_proposal_is_edited_made_stale_renewed_and_rejected(
