@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import time
 from typing import Any
 
 import polars as pl
@@ -284,6 +285,17 @@ def rules_of_one_shape(begins: Iterable[str]) -> dict[str, Pattern]:
         .after_match(SKIPS["past last"])
         for number, begin in enumerate(begins)
     }
+
+
+@pytest.mark.parametrize("kind", ["compiled", "interpreted"])
+def test_an_event_that_cannot_be_written_is_held_by_the_machine_in_python(kind: str) -> None:
+    rows = letters("ab" * 40).with_columns(opens=pl.lit(time(9, 30)))
+    rules = rules_of_one_shape(["name = 'a'"])
+    with machines_of(kind):
+        matcher = BatchMatcher(rules, schema=Schema.from_polars(rows.schema))
+        found = [one for part in (rows[:41], rows[41:]) for one in matcher.process(part)]
+    assert len(found) == 40
+    assert all(event[-1] == time(9, 30) for one in found for event in one.steps["a"])
 
 
 MANY_RULES = rules_of_one_shape(f"price > {number % 5}" for number in range(150))

@@ -49,7 +49,7 @@ class CompiledShapes:
         self._unsettled: list[tuple[Shape, list[Hashable]]] = []
 
     @property
-    def every(self) -> "list[CompiledShape] | None":
+    def every(self) -> list[CompiledShape] | None:
         """All shapes of the matcher in their order; `None` if it has others."""
         return self._shapes if len(self._shapes) == len(self._matcher.shapes) else None
 
@@ -89,7 +89,7 @@ class CompiledShapes:
 
     def _walk(
         self,
-        compiled: "CompiledShape",
+        compiled: CompiledShape,
         events: EventColumns[EventKind],
         concerning: ShapeInput,
     ) -> FoundColumns | None:
@@ -105,18 +105,17 @@ class CompiledShapes:
         if not is_worth_it(len(concerning.events.order), states):
             return None
         try:
-            held = _payloads_of(states)
+            walked = walk_shape(
+                compiled,
+                events,
+                concerning.events,
+                _payloads_of(states),
+                machine.all_rules,
+                matcher.counted_of(shape),
+                (_BEFORE_ALL_MS if matcher.time_ms is None else matcher.time_ms, until_ms),
+            )
         except StateEncodingError:
             return None  # an event has a value that only the machine in Python can hold
-        walked = walk_shape(
-            compiled,
-            events,
-            concerning.events,
-            held,
-            machine.all_rules,
-            matcher.counted_of(shape),
-            (_BEFORE_ALL_MS if matcher.time_ms is None else matcher.time_ms, until_ms),
-        )
         if walked is None:
             return None
         count_walk(matcher, compiled, walked.counts)

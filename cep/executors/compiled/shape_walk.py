@@ -117,6 +117,10 @@ def walk_shape(  # noqa: PLR0913, PLR0917 - what one call of compiled code takes
     Returns:
         What has come of it; `None` if compiled code gave up or a payload is not well formed. Then
         nothing has changed.
+
+    Raises:
+        StateEncodingError: an event that a key would hold has a value that cannot be written; then
+            nothing has changed, either.
     """
     data = np.frombuffer(held.entry_bytes, np.uint8)
     states = states_of(data, held.spans, len(events), rules)
