@@ -78,7 +78,7 @@ class BackgroundDiscovery(BackgroundThread):
                 break
         newest = self._newest
         if newest is None:
-            # Ten thousand rules take half a minute to read and check, far longer on a busy machine.
+            # A rule takes some 3.5 ms to read and check, far longer on a busy machine.
             late = "the first reading is not done; first_snapshot_timeout of the job can be longer"
             trouble = self.health.last_error or late
             waited = min(time.monotonic() - begin, timeout_seconds)

@@ -4,7 +4,7 @@ file.csv ──put──► version of a list ──get──► file.csv
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,14 +104,8 @@ def add(  # noqa: PLR0913 - the options of one command
     dry_run: DryRun = False,
 ) -> None:
     """Add values to a list; those that are there already stay."""
-    lists = lists_of(client, stream)
-    named_list(lists, name)
-    more: dict[str, Any] = {
-        "effective_from": effective_from,
-        "comment": comment,
-        "dry_run": dry_run,
-    }
-    _change(name, lambda: lists.change(name, add=values, **more), dry_run=dry_run)
+    given: dict[str, Any] = {"add": values, "effective_from": effective_from, "comment": comment}
+    _change_values(lists_of(client, stream), name, given, dry_run=dry_run)
 
 
 @lists_app.command("remove")
@@ -127,14 +121,8 @@ def remove(  # noqa: PLR0913 - the options of one command
     dry_run: DryRun = False,
 ) -> None:
     """Remove values from a list; those that are not there do not matter."""
-    lists = lists_of(client, stream)
-    named_list(lists, name)
-    more: dict[str, Any] = {
-        "effective_from": effective_from,
-        "comment": comment,
-        "dry_run": dry_run,
-    }
-    _change(name, lambda: lists.change(name, remove=values, **more), dry_run=dry_run)
+    given: dict[str, Any] = {"remove": values, "effective_from": effective_from, "comment": comment}
+    _change_values(lists_of(client, stream), name, given, dry_run=dry_run)
 
 
 @lists_app.command("rollback")
@@ -196,6 +184,13 @@ def _content(file: str) -> bytes:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         end(f"{file}: cannot read: {file_trouble(error)}", code=BAD_INPUT)
+
+
+def _change_values(
+    lists: ListClient, name: str, given: Mapping[str, Any], *, dry_run: bool
+) -> None:
+    named_list(lists, name)
+    _change(name, lambda: lists.change(name, **given, dry_run=dry_run), dry_run=dry_run)
 
 
 def _change(name: str, make: Callable[[], ChangedList], *, dry_run: bool) -> None:

@@ -166,10 +166,13 @@ class _Builder:
 
 
 def _can_be_compiled(machine: KeyMachine) -> bool:
+    if not isinstance(machine, Machine):
+        return False
     try:
-        return isinstance(machine, Machine) and residual_code(machine) is not None
+        residual_code(machine)
     except NotCompilable:
         return False
+    return True
 
 
 def _digest(text: str) -> str:

@@ -2,8 +2,8 @@
 
     EventColumns · Payloads ──states_of──► arrays ──cep.nfa_kernel.walk──► found, Payloads
 
-The one way into compiled code for keys that are objects (`compiled_shapes`) and for those of a
-store (`encoded_shapes`). Nothing changes where compiled code gives up.
+The one way into compiled code for keys that are objects (`object_keys`) and for those of a store
+(`stored_keys`). Nothing changes where compiled code gives up.
 """
 
 from collections import defaultdict
@@ -158,7 +158,7 @@ def _payloads(
     spans = np.empty((len(kept.events), 3), np.int64)
     spans[:, 0] = is_new
     spans[~is_new, 1:] = held[kept.events[~is_new] - len(events)]
-    new = packed_events(events.events_at(kept.events[is_new]))
+    new = _packed(events.events_at(kept.events[is_new]))
     spans[is_new, 1:] = spans_of(new)
     return payloads_of(keys, kept, data, new, spans)
 
@@ -185,7 +185,7 @@ class _HeldEvents:
         return events
 
 
-def packed_events(events: Sequence[tuple[Any, ...]]) -> Bytes:
+def _packed(events: Sequence[tuple[Any, ...]]) -> Bytes:
     """Return events as they are written, in an array of theirs."""
     return np.frombuffer(pack_values([list(event) for event in events]), np.uint8)
 
