@@ -1,8 +1,8 @@
 """What the compiled test of conditions is given: plain arrays in named tuples.
 
 Numbers are `int64`. Arrays of several columns are `[row, column]`, so that what is read together
-stands together; compiled functions take them one by one, as taking one out of a tuple costs more
-than most of what is done with it.
+stands together. Compiled functions that count no uses of arrays (`in_place`, `in_caller`) take an
+array out of a tuple for nothing; others take it out once, before their loops.
 """
 
 from typing import NamedTuple
@@ -54,3 +54,38 @@ class Columns(NamedTuple):
     int_nulls: Flags
     floats: Floats
     float_nulls: Flags
+
+
+class Memory(NamedTuple):
+    """What candidates remember, by place; see `cep.condition_code.memory` for the columns."""
+
+    whole: Ints
+    reals: Floats
+
+
+class Stack(NamedTuple):
+    """Room for the values of a condition; which of the first two holds one, its operation knows."""
+
+    ints: Ints
+    floats: Floats
+    nulls: Flags
+
+
+class Candidate(NamedTuple):
+    """What a row is tested for.
+
+    Args:
+        start: the first row.
+        place: of the memory.
+        begin: the first row of the partition.
+        end: after the last one.
+        is_ended: whether no row comes after.
+        number: of the match, from 1.
+    """
+
+    start: int
+    place: int
+    begin: int
+    end: int
+    is_ended: bool
+    number: int

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Floats, Ints, compiled, inlined
+from cep.compiling import compiled, in_caller, inlined
 from cep.condition_code import opcodes as op
-from cep.condition_code.arrays import Flags
+from cep.condition_code.arrays import Columns, Items, Memory
 
 _MIN: Final = -(2**63)
 _MAX: Final = 2**63 - 1
@@ -23,11 +23,11 @@ _EXACT: Final = 2**53
 
 
 @compiled
-def new_memory(places: int, items: int, folds: int) -> tuple[Ints, Floats]:
+def new_memory(places: int, items: int, folds: int) -> Memory:
     """Return room for so many places; in each, nothing is remembered."""
-    memory = np.zeros((places, 2 * (items + folds)), np.int64)
-    memory[:, :items] = -1
-    return memory, np.zeros((places, folds), np.float64)
+    whole = np.zeros((places, 2 * (items + folds)), np.int64)
+    whole[:, :items] = -1
+    return Memory(whole, np.zeros((places, folds), np.float64))
 
 
 @inlined
@@ -48,16 +48,11 @@ def sum_overflows(left: int, right: int) -> bool:
     return (right > 0 and left > _MAX - right) or (right < 0 and left < _MIN - right)
 
 
-@inlined
-def remember(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled into the inner loop
-    row_items: Ints,
-    folds: Ints,
-    ints: Ints,
-    int_nulls: Flags,
-    floats: Floats,
-    float_nulls: Flags,
-    memory: Ints,
-    reals: Floats,
+@in_caller
+def remember(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
+    items: Items,
+    columns: Columns,
+    memory: Memory,
     before: int,
     after: int,
     variable: int,
@@ -68,79 +63,97 @@ def remember(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled into the inner
     Returns whether it could: a sum may be too large.
     """
     bit = np.int64(1) << variable
-    kept, folded = row_items.shape[0], folds.shape[0]
-    for item in range(kept):
-        found, count = memory[before, item], memory[before, kept + item]
-        if row_items[item, 0] & bit:
-            if row_items[item, 1] == 0 or count == row_items[item, 2]:
+    rows, whole = items.rows, memory.whole
+    row_count, fold_count = rows.shape[0], items.folds.shape[0]
+    for item in range(row_count):
+        found, count = whole[before, item], whole[before, row_count + item]
+        if rows[item, 0] & bit:
+            if rows[item, 1] == 0 or count == rows[item, 2]:
                 found = row
             count += 1
-        memory[after, item] = found
-        memory[after, kept + item] = count
+        whole[after, item] = found
+        whole[after, row_count + item] = count
     fits = True
-    for fold in range(folded):
-        at = 2 * kept + fold
-        total, count, real = memory[before, at], memory[before, at + folded], reals[before, fold]
-        if folds[fold, 0] & bit:
-            function, column = folds[fold, 1], folds[fold, 2]
-            if function == op.COUNT:
-                if column < 0 or not int_nulls[column, row]:
-                    count += 1
-            elif function == op.COUNT_FLOAT:
-                if not float_nulls[column, row]:
-                    count += 1
-            elif function <= op.AVERAGE_INT:
-                if not int_nulls[column, row]:
-                    value = ints[column, row]
-                    if count == 0:
-                        total = value
-                    elif function == op.MIN_INT:
-                        total = min(total, value)
-                    elif function == op.MAX_INT:
-                        total = max(total, value)
-                    else:
-                        fits = fits and not sum_overflows(total, value)
-                        total += value
-                    count += 1
-            elif not float_nulls[column, row]:
-                number = floats[column, row]
-                if count == 0:
-                    real = number
-                elif function == op.MIN_FLOAT:
-                    real = number if order_of(number, real) < 0 else real
-                elif function == op.MAX_FLOAT:
-                    real = number if order_of(real, number) < 0 else real
-                else:
-                    real += number
-                count += 1
-        memory[after, at] = total
-        memory[after, at + folded] = count
-        reals[after, fold] = real
+    for fold in range(fold_count):
+        at = 2 * row_count + fold
+        total, count, real = (
+            whole[before, at],
+            whole[before, at + fold_count],
+            memory.reals[before, fold],
+        )
+        if items.folds[fold, 0] & bit:
+            total, count, real, could = _fold(
+                columns, items.folds[fold, 1], items.folds[fold, 2], row, total, count, real
+            )
+            fits = fits and could
+        whole[after, at] = total
+        whole[after, at + fold_count] = count
+        memory.reals[after, fold] = real
     return fits
 
 
-@inlined
-def remembered_row(row_items: Ints, memory: Ints, place: int, start: int, item: int) -> int:
+@in_caller
+def _fold(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one branch per function
+    columns: Columns, function: int, column: int, row: int, total: int, count: int, real: float
+) -> tuple[int, int, float, bool]:
+    """Return an aggregate with one more row: integer, count, float; whether the sum fits."""
+    fits = True
+    if function == op.COUNT:
+        if column < 0 or not columns.int_nulls[column, row]:
+            count += 1
+    elif function == op.COUNT_FLOAT:
+        if not columns.float_nulls[column, row]:
+            count += 1
+    elif function <= op.AVERAGE_INT:
+        if not columns.int_nulls[column, row]:
+            value = columns.ints[column, row]
+            if count == 0:
+                total = value
+            elif function == op.MIN_INT:
+                total = min(total, value)
+            elif function == op.MAX_INT:
+                total = max(total, value)
+            else:
+                fits = not sum_overflows(total, value)
+                total += value
+            count += 1
+    elif not columns.float_nulls[column, row]:
+        number = columns.floats[column, row]
+        if count == 0:
+            real = number
+        elif function == op.MIN_FLOAT:
+            real = number if order_of(number, real) < 0 else real
+        elif function == op.MAX_FLOAT:
+            real = number if order_of(real, number) < 0 else real
+        else:
+            real += number
+        count += 1
+    return total, count, real, fits
+
+
+@in_caller
+def remembered_row(items: Items, memory: Memory, place: int, start: int, item: int) -> int:
     """Return the row that an item asks for; -1 = none.
 
     Counted back further than the last one, places are depths, and `start` is the first row.
     """
-    found: int = memory[place, item]
-    if row_items[item, 1] == 0:
-        for _ in range(row_items[item, 2]):
+    found: int = memory.whole[place, item]
+    if items.rows[item, 1] == 0:
+        for _ in range(items.rows[item, 2]):
             if found >= 0:
-                found = memory[found - start, item]
+                found = memory.whole[found - start, item]
     return found
 
 
-@inlined
-def fold_result(  # noqa: PLR0913, PLR0917 - compiled into the inner loop
-    row_items: Ints, folds: Ints, memory: Ints, reals: Floats, place: int, fold: int
+@in_caller
+def fold_result(
+    items: Items, memory: Memory, place: int, fold: int
 ) -> tuple[int, float, bool, bool]:
     """Return the value of an aggregate: as integer, as float, whether NULL; whether it could."""
-    at = 2 * row_items.shape[0] + fold
-    function = folds[fold, 1]
-    total, count, real = memory[place, at], memory[place, at + folds.shape[0]], reals[place, fold]
+    at = 2 * items.rows.shape[0] + fold
+    function = items.folds[fold, 1]
+    total, count = memory.whole[place, at], memory.whole[place, at + items.folds.shape[0]]
+    real = memory.reals[place, fold]
     is_null, could = count == 0, True
     if function in (op.COUNT, op.COUNT_FLOAT):
         total, is_null = count, False

@@ -2,7 +2,8 @@
 
 Numbers and not an enumeration, as compiled code takes them as constants. An operation of integers
 works on `int64`: whole numbers, truth values, points in time and intervals in microseconds, and
-texts as their rank among all texts of the call.
+texts as their rank among all texts of the call. Operations of a kind stand together, as the machine
+asks for kinds by their last one.
 """
 
 from typing import Final
@@ -19,41 +20,41 @@ VALUE_FLOAT: Final = 6
 FOLD: Final = 7
 """The value of an aggregate, by its number."""
 MATCH_NUMBER: Final = 8
-TO_FLOAT: Final = 9
-COMPARE_INT: Final = 10
+COMPARE_INT: Final = 9
 """Compare two; the argument is one of the relations below."""
-COMPARE_FLOAT: Final = 11
-ADD_INT: Final = 12
-SUBTRACT_INT: Final = 13
-MULTIPLY_INT: Final = 14
-ADD_FLOAT: Final = 15
-SUBTRACT_FLOAT: Final = 16
-MULTIPLY_FLOAT: Final = 17
-DIVIDE_INT: Final = 18
-"""Truncated towards zero; gives up on a division by zero, which is an error."""
-DIVIDE_FLOAT: Final = 19
-MODULO_INT: Final = 20
-"""With the sign of the left side; gives up as a division does."""
-NEGATE_INT: Final = 21
-NEGATE_FLOAT: Final = 22
-AND: Final = 23
-OR: Final = 24
-NOT: Final = 25
-IS_NULL: Final = 26
-IS_TRUTH: Final = 27
-"""Whether the value is the truth value of the argument."""
-JUMP: Final = 28
-JUMP_IF_FALSE: Final = 29
+COMPARE_FLOAT: Final = 10
+JUMP: Final = 11
+JUMP_IF_FALSE: Final = 12
 """Jump and keep the value; else go on and keep it, too."""
-JUMP_IF_TRUE: Final = 30
-JUMP_UNLESS_TRUE: Final = 31
+JUMP_IF_TRUE: Final = 13
+JUMP_UNLESS_TRUE: Final = 14
 """Take a value off; jump unless it is true."""
-JUMP_UNLESS_NULL: Final = 32
+JUMP_UNLESS_NULL: Final = 15
 """Jump and keep the value unless it is NULL; else take it off."""
-DISTINCT_INT: Final = 33
-DISTINCT_FLOAT: Final = 34
-ABSOLUTE_INT: Final = 35
-ABSOLUTE_FLOAT: Final = 36
+AND: Final = 16
+OR: Final = 17
+DISTINCT_INT: Final = 18
+DISTINCT_FLOAT: Final = 19
+NOT: Final = 20
+IS_NULL: Final = 21
+IS_TRUTH: Final = 22
+"""Whether the value is the truth value of the argument."""
+TO_FLOAT: Final = 23
+NEGATE_INT: Final = 24
+NEGATE_FLOAT: Final = 25
+ABSOLUTE_INT: Final = 26
+ABSOLUTE_FLOAT: Final = 27
+ADD_INT: Final = 28
+SUBTRACT_INT: Final = 29
+MULTIPLY_INT: Final = 30
+DIVIDE_INT: Final = 31
+"""Truncated towards zero; gives up on a division by zero, which is an error."""
+MODULO_INT: Final = 32
+"""With the sign of the left side; gives up as a division does."""
+ADD_FLOAT: Final = 33
+SUBTRACT_FLOAT: Final = 34
+MULTIPLY_FLOAT: Final = 35
+DIVIDE_FLOAT: Final = 36
 QUOTIENT: Final = 37
 """Divide floats; NULL by zero."""
 

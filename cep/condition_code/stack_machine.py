@@ -5,9 +5,9 @@ Source: `cep.expression.evaluation.scalar`, whose meaning its operations have.
 
 from typing import Final
 
-from cep.compiling import Floats, Ints, in_place, inlined
+from cep.compiling import Floats, in_caller, inlined
 from cep.condition_code import opcodes as op
-from cep.condition_code.arrays import Flags
+from cep.condition_code.arrays import Candidate, CodeTables, Columns, Flags, Memory, Stack
 from cep.condition_code.memory import fold_result, order_of, remembered_row, sum_overflows
 
 TRUE: Final = 1
@@ -60,232 +60,226 @@ def _related(order: int, relation: int) -> int:
     return int(order >= 0)
 
 
-def _holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per operation
-    begins: Ints,
-    code: Ints,
-    int_constants: Ints,
-    float_constants: Floats,
-    values: Ints,
-    row_items: Ints,
-    folds: Ints,
-    int_columns: Ints,
-    int_nulls: Flags,
-    float_columns: Floats,
-    float_nulls: Flags,
-    memory: Ints,
-    reals: Floats,
-    ints: Ints,
-    floats: Floats,
-    nulls: Flags,
+@in_caller
+def holds(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
+    tests: CodeTables,
+    columns: Columns,
+    memory: Memory,
+    stack: Stack,
     condition: int,
     row: int,
-    start: int,
-    remembered: int,
-    begin: int,
-    end: int,
-    is_ended: bool,  # noqa: FBT001 - compiled code takes arguments by place
-    number: int,
+    candidate: Candidate,
 ) -> int:
     """Return whether a condition is true of a row, the memory having taken it already.
 
     Args:
-        begins: where the code of conditions begins; as all up to `folds` see `CodeTables`.
-        code: the operations.
-        int_constants: constants.
-        float_constants: constants.
-        values: columns at other rows.
-        row_items: see `Items`.
-        folds: see `Items`.
-        int_columns: up to `float_nulls` see `Columns`.
-        int_nulls: where they are NULL.
-        float_columns: columns.
-        float_nulls: where they are NULL.
-        memory: up to `reals` see `cep.condition_code.memory`.
-        reals: its floats.
-        ints: the stack, with `floats` and `nulls`.
-        floats: the stack.
-        nulls: the stack.
+        tests: the code.
+        columns: what it reads of rows.
+        memory: what it reads of the candidate.
+        stack: room, as deep as the code is long.
         condition: which one.
         row: the row under test.
-        start: the first row of the candidate.
-        remembered: the place of the memory of the candidate.
-        begin: the first row of the partition.
-        end: after the last one.
-        is_ended: whether no row comes after.
-        number: of the match, from 1.
+        candidate: what it is tested for.
     """
-    place, stop = begins[condition], begins[condition + 1]
-    top = -1
-    outcome = NOT_TRUE
-    while place < stop:
-        operation, argument = code[place, 0], code[place, 1]
+    place, stop = tests.begin[condition], tests.begin[condition + 1]
+    top, outcome = -1, NOT_TRUE
+    while place < stop and outcome == NOT_TRUE:
+        operation, argument = tests.code[place, 0], tests.code[place, 1]
         place += 1
         if operation <= op.MATCH_NUMBER:
             top += 1
-            nulls[top] = False
-            if operation == op.COLUMN_INT:
-                ints[top] = int_columns[argument, row]
-                nulls[top] = int_nulls[argument, row]
-            elif operation == op.PUSH_INT:
-                ints[top] = int_constants[argument]
-            elif operation in (op.VALUE_INT, op.VALUE_FLOAT):
-                item = values[argument, 0]
-                at = row
-                if item >= 0:
-                    at = remembered_row(row_items, memory, remembered, start, item)
-                if at < 0:
-                    nulls[top] = True
-                    continue
-                at += values[argument, 1]
-                if at >= end and not is_ended:
-                    outcome = LATER
-                    break
-                if at < begin or at >= end:
-                    nulls[top] = True
-                    continue
-                column = values[argument, 2]
-                if operation == op.VALUE_INT:
-                    ints[top] = int_columns[column, at]
-                    nulls[top] = int_nulls[column, at]
-                else:
-                    floats[top] = float_columns[column, at]
-                    nulls[top] = float_nulls[column, at]
-            elif operation == op.COLUMN_FLOAT:
-                floats[top] = float_columns[argument, row]
-                nulls[top] = float_nulls[argument, row]
-            elif operation == op.PUSH_FLOAT:
-                floats[top] = float_constants[argument]
-            elif operation == op.PUSH_NULL:
-                nulls[top] = True
-            elif operation == op.FOLD:
-                whole, real, is_null, could = fold_result(
-                    row_items, folds, memory, reals, remembered, argument
-                )
-                if not could:
-                    outcome = GAVE_UP
-                    break
-                ints[top], floats[top], nulls[top] = whole, real, is_null
-            else:
-                ints[top] = number
-        elif operation == op.COMPARE_INT:
+            outcome = _push(tests, columns, memory, stack, top, operation, argument, row, candidate)
+        elif operation <= op.COMPARE_FLOAT:
             top -= 1
-            nulls[top] = nulls[top] or nulls[top + 1]
-            left, right = ints[top], ints[top + 1]
-            ints[top] = _related(int(left > right) - int(left < right), argument)
-        elif operation == op.COMPARE_FLOAT:
-            top -= 1
-            nulls[top] = nulls[top] or nulls[top + 1]
-            ints[top] = _related(order_of(floats[top], floats[top + 1]), argument)
-        elif operation == op.JUMP_IF_FALSE:
-            if not nulls[top] and ints[top] == 0:
+            _compare(stack, top, operation, argument)
+        elif operation <= op.JUMP_UNLESS_NULL:
+            jumps, top = _jump(stack, top, operation)
+            if jumps:
                 place += argument
-        elif operation == op.JUMP_IF_TRUE:
-            if not nulls[top] and ints[top] != 0:
-                place += argument
-        elif operation == op.AND:
+        elif operation <= op.DISTINCT_FLOAT:
             top -= 1
-            if not nulls[top + 1] and ints[top + 1] == 0:
-                ints[top], nulls[top] = 0, False
-            else:
-                nulls[top] = nulls[top] or nulls[top + 1]
-        elif operation == op.OR:
-            top -= 1
-            if not nulls[top + 1] and ints[top + 1] != 0:
-                ints[top], nulls[top] = 1, False
-            else:
-                nulls[top] = nulls[top] or nulls[top + 1]
-        elif operation == op.NOT:
-            ints[top] = 1 - ints[top]
-        elif operation == op.IS_NULL:
-            ints[top], nulls[top] = int(nulls[top]), False
-        elif operation == op.IS_TRUTH:
-            ints[top] = int(not nulls[top] and ints[top] == argument)
-            nulls[top] = False
-        elif operation == op.TO_FLOAT:
-            floats[top] = float(ints[top])
-        elif operation <= op.MULTIPLY_INT:
-            top -= 1
-            nulls[top] = nulls[top] or nulls[top + 1]
-            left, right = ints[top], ints[top + 1]
-            if operation == op.ADD_INT:
-                nulls[top] = nulls[top] or sum_overflows(left, right)
-                ints[top] = left + right
-            elif operation == op.SUBTRACT_INT:
-                nulls[top] = nulls[top] or _difference_overflows(left, right)
-                ints[top] = left - right
-            else:
-                nulls[top] = nulls[top] or product_overflows(left, right)
-                ints[top] = left * right
-        elif operation <= op.MULTIPLY_FLOAT:
-            top -= 1
-            nulls[top] = nulls[top] or nulls[top + 1]
-            if operation == op.ADD_FLOAT:
-                floats[top] += floats[top + 1]
-            elif operation == op.SUBTRACT_FLOAT:
-                floats[top] -= floats[top + 1]
-            else:
-                floats[top] *= floats[top + 1]
-        elif operation in (op.DIVIDE_INT, op.MODULO_INT):
-            top -= 1
-            nulls[top] = nulls[top] or nulls[top + 1]
-            if not nulls[top]:
-                left, right = ints[top], ints[top + 1]
-                if right == 0 or _MIN in (left, right):
-                    outcome = GAVE_UP
-                    break
-                quotient = abs(left) // abs(right)
-                quotient = quotient if (left < 0) == (right < 0) else -quotient
-                ints[top] = quotient if operation == op.DIVIDE_INT else left - quotient * right
-        elif operation == op.DIVIDE_FLOAT:
-            top -= 1
-            nulls[top] = nulls[top] or nulls[top + 1]
-            if not nulls[top]:
-                if floats[top + 1] == 0:
-                    outcome = GAVE_UP
-                    break
-                floats[top] /= floats[top + 1]
-        elif operation == op.NEGATE_INT:
-            nulls[top] = nulls[top] or ints[top] == _MIN
-            ints[top] = -ints[top]
-        elif operation == op.NEGATE_FLOAT:
-            floats[top] = -floats[top]
-        elif operation == op.ABSOLUTE_INT:
-            nulls[top] = nulls[top] or ints[top] == _MIN
-            ints[top] = abs(ints[top])
-        elif operation == op.ABSOLUTE_FLOAT:
-            floats[top] = abs(floats[top])
-        elif operation == op.QUOTIENT:
-            top -= 1
-            nulls[top] = nulls[top] or nulls[top + 1] or floats[top + 1] == 0
-            if not nulls[top]:
-                floats[top] /= floats[top + 1]
-        elif operation == op.JUMP:
-            place += argument
-        elif operation == op.JUMP_UNLESS_TRUE:
-            top -= 1
-            if nulls[top + 1] or ints[top + 1] == 0:
-                place += argument
-        elif operation == op.JUMP_UNLESS_NULL:
-            if nulls[top]:
-                top -= 1
-            else:
-                place += argument
+            _combine(stack, top, operation)
+        elif operation <= op.ABSOLUTE_FLOAT:
+            _change(stack, top, operation, argument)
         else:
             top -= 1
-            if nulls[top] or nulls[top + 1]:
-                ints[top] = int(nulls[top] != nulls[top + 1])
-            elif operation == op.DISTINCT_INT:
-                ints[top] = int(ints[top] != ints[top + 1])
-            else:
-                ints[top] = int(order_of(floats[top], floats[top + 1]) != 0)
-            nulls[top] = False
-    if outcome == NOT_TRUE and not nulls[top] and ints[top] != 0:
+            if not _calculate(stack, top, operation):
+                outcome = GAVE_UP
+    if outcome == NOT_TRUE and not stack.nulls[top] and stack.ints[top] != 0:
         outcome = TRUE
     return outcome
 
 
-holds = inlined(_holds)
-"""See `_holds`; it becomes a part of the function that calls it, which makes no array itself."""
+@in_caller
+def _push(  # noqa: C901, PLR0912, PLR0913, PLR0917 - one branch per operation
+    tests: CodeTables,
+    columns: Columns,
+    memory: Memory,
+    stack: Stack,
+    top: int,
+    operation: int,
+    argument: int,
+    row: int,
+    candidate: Candidate,
+) -> int:
+    """Put a value on the stack; return `NOT_TRUE`, or why there is none yet."""
+    ints, floats, nulls = stack
+    nulls[top] = False
+    if operation == op.COLUMN_INT:
+        ints[top] = columns.ints[argument, row]
+        nulls[top] = columns.int_nulls[argument, row]
+    elif operation == op.PUSH_INT:
+        ints[top] = tests.ints[argument]
+    elif operation in (op.VALUE_INT, op.VALUE_FLOAT):
+        item = tests.values[argument, 0]
+        at = row
+        if item >= 0:
+            at = remembered_row(tests.items, memory, candidate.place, candidate.start, item)
+        if at < 0:
+            nulls[top] = True
+            return NOT_TRUE
+        at += tests.values[argument, 1]
+        if at >= candidate.end and not candidate.is_ended:
+            return LATER
+        if at < candidate.begin or at >= candidate.end:
+            nulls[top] = True
+            return NOT_TRUE
+        column = tests.values[argument, 2]
+        if operation == op.VALUE_INT:
+            ints[top], nulls[top] = columns.ints[column, at], columns.int_nulls[column, at]
+        else:
+            floats[top], nulls[top] = columns.floats[column, at], columns.float_nulls[column, at]
+    elif operation == op.COLUMN_FLOAT:
+        floats[top] = columns.floats[argument, row]
+        nulls[top] = columns.float_nulls[argument, row]
+    elif operation == op.PUSH_FLOAT:
+        floats[top] = tests.floats[argument]
+    elif operation == op.PUSH_NULL:
+        nulls[top] = True
+    elif operation == op.FOLD:
+        whole, real, is_null, could = fold_result(tests.items, memory, candidate.place, argument)
+        if not could:
+            return GAVE_UP
+        ints[top], floats[top], nulls[top] = whole, real, is_null
+    else:
+        ints[top] = candidate.number
+    return NOT_TRUE
 
-holds_apart = in_place(_holds)
-"""The same as a call of its own, for functions that make arrays; see `in_place`."""
+
+@in_caller
+def _compare(stack: Stack, top: int, operation: int, relation: int) -> None:
+    """Put the truth of a comparison of the two values from `top` on in their place."""
+    ints, floats, nulls = stack
+    nulls[top] = nulls[top] or nulls[top + 1]
+    if operation == op.COMPARE_INT:
+        left, right = ints[top], ints[top + 1]
+        ints[top] = _related(int(left > right) - int(left < right), relation)
+    else:
+        ints[top] = _related(order_of(floats[top], floats[top + 1]), relation)
+
+
+@in_caller
+def _jump(stack: Stack, top: int, operation: int) -> tuple[bool, int]:
+    """Return whether code is passed over, and where the top of the stack is then."""
+    ints, _, nulls = stack
+    if operation == op.JUMP_IF_FALSE:
+        return not nulls[top] and ints[top] == 0, top
+    if operation == op.JUMP_IF_TRUE:
+        return not nulls[top] and ints[top] != 0, top
+    if operation == op.JUMP_UNLESS_TRUE:
+        return nulls[top] or ints[top] == 0, top - 1
+    if operation == op.JUMP_UNLESS_NULL and nulls[top]:
+        return False, top - 1
+    return True, top
+
+
+@in_caller
+def _combine(stack: Stack, top: int, operation: int) -> None:
+    """Put what two values from `top` on are together in their place: AND, OR, whether distinct."""
+    ints, floats, nulls = stack
+    if operation == op.AND:
+        if not nulls[top + 1] and ints[top + 1] == 0:
+            ints[top], nulls[top] = 0, False
+        else:
+            nulls[top] = nulls[top] or nulls[top + 1]
+    elif operation == op.OR:
+        if not nulls[top + 1] and ints[top + 1] != 0:
+            ints[top], nulls[top] = 1, False
+        else:
+            nulls[top] = nulls[top] or nulls[top + 1]
+    else:
+        if nulls[top] or nulls[top + 1]:
+            ints[top] = int(nulls[top] != nulls[top + 1])
+        elif operation == op.DISTINCT_INT:
+            ints[top] = int(ints[top] != ints[top + 1])
+        else:
+            ints[top] = int(order_of(floats[top], floats[top + 1]) != 0)
+        nulls[top] = False
+
+
+@in_caller
+def _change(stack: Stack, top: int, operation: int, argument: int) -> None:
+    """Put what an operation makes of one value in its place."""
+    ints, floats, nulls = stack
+    if operation == op.NOT:
+        ints[top] = 1 - ints[top]
+    elif operation == op.IS_NULL:
+        ints[top], nulls[top] = int(nulls[top]), False
+    elif operation == op.IS_TRUTH:
+        ints[top] = int(not nulls[top] and ints[top] == argument)
+        nulls[top] = False
+    elif operation == op.TO_FLOAT:
+        floats[top] = float(ints[top])
+    elif operation == op.NEGATE_FLOAT:
+        floats[top] = -floats[top]
+    elif operation == op.ABSOLUTE_FLOAT:
+        floats[top] = abs(floats[top])
+    else:
+        nulls[top] = nulls[top] or ints[top] == _MIN
+        ints[top] = -ints[top] if operation == op.NEGATE_INT else abs(ints[top])
+
+
+@in_caller
+def _calculate(stack: Stack, top: int, operation: int) -> bool:
+    """Put what two numbers from `top` on make in their place; return whether it could."""
+    ints, floats, nulls = stack
+    nulls[top] = nulls[top] or nulls[top + 1]
+    if operation > op.MODULO_INT:
+        return _calculate_float(floats, nulls, top, operation)
+    left, right = ints[top], ints[top + 1]
+    if operation == op.ADD_INT:
+        nulls[top] = nulls[top] or sum_overflows(left, right)
+        ints[top] = left + right
+    elif operation == op.SUBTRACT_INT:
+        nulls[top] = nulls[top] or _difference_overflows(left, right)
+        ints[top] = left - right
+    elif operation == op.MULTIPLY_INT:
+        nulls[top] = nulls[top] or product_overflows(left, right)
+        ints[top] = left * right
+    elif not nulls[top]:
+        if right == 0 or _MIN in (left, right):
+            return False
+        quotient = abs(left) // abs(right)
+        quotient = quotient if (left < 0) == (right < 0) else -quotient
+        ints[top] = quotient if operation == op.DIVIDE_INT else left - quotient * right
+    return True
+
+
+@in_caller
+def _calculate_float(floats: Floats, nulls: Flags, top: int, operation: int) -> bool:
+    if operation == op.ADD_FLOAT:
+        floats[top] += floats[top + 1]
+    elif operation == op.SUBTRACT_FLOAT:
+        floats[top] -= floats[top + 1]
+    elif operation == op.MULTIPLY_FLOAT:
+        floats[top] *= floats[top + 1]
+    elif operation == op.DIVIDE_FLOAT:
+        if not nulls[top]:
+            if floats[top + 1] == 0:
+                return False
+            floats[top] /= floats[top + 1]
+    else:
+        nulls[top] = nulls[top] or floats[top + 1] == 0
+        if not nulls[top]:
+            floats[top] /= floats[top + 1]
+    return True

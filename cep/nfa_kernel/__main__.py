@@ -32,9 +32,17 @@ def compile_all() -> None:
     no_flags = np.zeros((0, 0), np.bool_)
     tests = code_tables(Operands(Schema(())), [])
     uncertain = ResidualBranches(no_rows, none, none, no_rows, no_rows, tests)
-    skip = at.NO_SKIP, 0, False
     tables = Tables(
-        none, no_rows, pairs, none, none, pairs, pairs, 0, 0, skip, 1, 1, 1, 1, uncertain
+        *(none, no_rows, pairs, none, none, pairs, pairs),
+        start_state=0,
+        has_previous_windows=False,
+        window_ms=0,
+        skip=(at.NO_SKIP, 0, False),
+        most_held=1,
+        most_events=1,
+        rule_count=1,
+        step_count=1,
+        residual=uncertain,
     )
     columns = Columns(no_rows, no_flags, np.zeros((0, 0)), no_flags)
     # As they come from elsewhere, and as compiled code makes them.

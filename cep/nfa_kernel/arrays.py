@@ -7,8 +7,8 @@ is kept for as long as the sources of this package are the same.
 
 from typing import Final, NamedTuple
 
-from cep.compiling import Floats, Ints
-from cep.condition_code.arrays import CodeTables, Flags
+from cep.compiling import Ints
+from cep.condition_code.arrays import CodeTables, Memory, Stack
 
 RUN_STATE: Final = 0
 RUN_RULES: Final = 1
@@ -89,6 +89,7 @@ class Tables(NamedTuple):
         states: the window since the event before or `NO_WINDOW`, whether a match is complete when
             the window closes.
         start_state: the state of a partial match without events.
+        has_previous_windows: whether any state has a window since the event before.
         window_ms: since the first event; 0 = none.
         skip: what follows a match, a target step, whether a missing target is an error.
         most_held: how many partial matches and held-back matches a key may have.
@@ -106,6 +107,7 @@ class Tables(NamedTuple):
     starts: Ints
     states: Ints
     start_state: int
+    has_previous_windows: bool
     window_ms: int
     skip: tuple[int, int, bool]
     most_held: int
@@ -171,9 +173,7 @@ class Current(NamedTuple):
         split: room.
         items: room for held-back matches.
         agreeing: room; see `cep.nfa_kernel.residuals.split_by_tests`.
-        int_stack: the stack of conditions, as `float_stack` and `null_stack`.
-        float_stack: the same.
-        null_stack: the same.
+        stack: for conditions.
     """
 
     runs: Ints
@@ -186,9 +186,21 @@ class Current(NamedTuple):
     split: Ints
     items: Ints
     agreeing: Ints
-    int_stack: Ints
-    float_stack: Floats
-    null_stack: Flags
+    stack: Stack
+
+
+class Counters(NamedTuple):
+    """How far partial matches get; see `cep.nfa_kernel.counting` for the columns.
+
+    Args:
+        pending: by step and kind: rules, how often, newest time.
+        counts: by rule and step.
+        step_count: how many steps there are.
+    """
+
+    pending: Ints
+    counts: Ints
+    step_count: int
 
 
 class Room(NamedTuple):
@@ -197,21 +209,63 @@ class Room(NamedTuple):
     Args:
         after: what keys hold at the end.
         found: what is found.
-        counts: see `WalkResult`, with `pending` as in `cep.nfa_kernel.counting`.
-        pending: room.
-        memory: what cells remember, with `reals`, see `cep.condition_code.memory`; without
-            conditions that ask for it they have one row.
-        reals: the floats of it.
+        counters: how far partial matches get.
+        memory: what cells remember; without conditions that ask for it, it has one place.
         current: room for one key.
     """
 
     after: KeyArrays
     found: Ints
-    counts: Ints
-    pending: Ints
-    memory: Ints
-    reals: Floats
+    counters: Counters
+    memory: Memory
     current: Current
+
+
+class Event(NamedTuple):
+    """The event whose turn it is.
+
+    Args:
+        row: where it stands among those of the call.
+        number: its own.
+        kind: what it does to the machine.
+        time_ms: when it was.
+        sequence: which of its key it is.
+    """
+
+    row: int
+    number: int
+    kind: int
+    time_ms: int
+    sequence: int
+
+
+class Run(NamedTuple):
+    """A partial match; see the columns above."""
+
+    state: int
+    rules: int
+    start: int
+    start_ms: int
+    previous_ms: int
+    cell: int
+
+
+class Moves(NamedTuple):
+    """How many partial matches an event has moved and finished, and how many cells there are."""
+
+    status: int
+    moved: int
+    finished: int
+    cells: int
+
+
+class Held(NamedTuple):
+    """How many partial matches and queues the key holds, and how many finds there are in all."""
+
+    status: int
+    runs: int
+    queues: int
+    found: int
 
 
 class WrittenCounts(NamedTuple):

@@ -8,7 +8,8 @@ goes up; only where the rules change is it added up rule by rule.
 
 from typing import Final
 
-from cep.compiling import Ints, in_place
+from cep.compiling import in_place
+from cep.nfa_kernel.arrays import Counters
 
 REACHED: Final = 0
 AGAIN: Final = 1
@@ -30,37 +31,35 @@ PENDING_NEWEST_MS: Final = 2
 
 
 @in_place
-def count(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
-    pending: Ints, counts: Ints, step_count: int, kind: int, step: int, rules: int, time_ms: int
-) -> None:
+def count(counters: Counters, kind: int, step: int, rules: int, time_ms: int) -> None:
     """Count something once for some rules at a step.
 
     Args:
-        pending: by step and kind: rules, how often, newest time.
-        counts: by rule and step; see the columns above.
-        step_count: how many steps there are.
+        counters: what is written.
         kind: what is counted.
         step: where.
         rules: for which rules.
         time_ms: the time of an event that was taken; else `NO_TIME`.
     """
+    pending = counters.pending
     place = step * KINDS + kind
     if pending[place, _RULES] != rules:
-        _spread(pending, counts, step_count, place)
+        _spread(counters, place)
         pending[place, _RULES] = rules
     pending[place, _NUMBER] += 1
     pending[place, PENDING_NEWEST_MS] = max(pending[place, PENDING_NEWEST_MS], time_ms)
 
 
 @in_place
-def spread_all(pending: Ints, counts: Ints, step_count: int) -> None:
+def spread_all(counters: Counters) -> None:
     """Add up rule by rule what is pending."""
-    for place in range(len(pending)):
-        _spread(pending, counts, step_count, place)
+    for place in range(len(counters.pending)):
+        _spread(counters, place)
 
 
 @in_place
-def _spread(pending: Ints, counts: Ints, step_count: int, place: int) -> None:
+def _spread(counters: Counters, place: int) -> None:
+    pending, counts = counters.pending, counters.counts
     rules, number, newest_ms = (
         pending[place, _RULES],
         pending[place, _NUMBER],
@@ -71,6 +70,6 @@ def _spread(pending: Ints, counts: Ints, step_count: int, place: int) -> None:
         if rules & 1:
             counts[row, kind] += number
             counts[row, NEWEST_MS] = max(counts[row, NEWEST_MS], newest_ms)
-        row += step_count
+        row += counters.step_count
         rules >>= 1
     pending[place, _NUMBER], pending[place, PENDING_NEWEST_MS] = 0, NO_TIME

@@ -5,9 +5,10 @@ Source: `cep.nfa.skip`, whose meaning it has.
 
 from typing import Final
 
-from cep.compiling import Ints, in_caller, in_place
+from cep.compiling import Ints, in_caller, in_place, inlined
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
+from cep.nfa_kernel.arrays import Current, Held, Room, Tables
 from cep.nfa_kernel.queues import copy_row, copy_run, keep_after, offer, poll
 
 _TOO_MANY: Final = -1
@@ -15,91 +16,59 @@ _NOTHING_PRUNED: Final = -1
 
 
 @in_caller
-def emit(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
-    skip_kind: int,
-    skip_step: int,
-    throws: bool,  # noqa: FBT001 - by place
-    runs: Ints,
-    run_count: int,
-    queues: Ints,
-    queue_count: int,
-    held_back: Ints,
-    parts: Ints,
-    split: Ints,
-    items: Ints,
-    finished: Ints,
+def emit(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
+    tables: Tables,
+    room: Room,
+    held: Held,
     finished_count: int,
-    cells: Ints,
-    found: Ints,
-    found_count: int,
     key: int,
     order_ms: int,
     event: int,
-    pending: Ints,
-    counts: Ints,
-    step_count: int,
-) -> tuple[int, int, int, int]:
-    """Let come out what can; return how many runs, queues and finds there are, and the status.
+) -> Held:
+    """Let come out what can; return what is held then, and the status.
 
     Args:
-        skip_kind: see `Tables.skip`.
-        skip_step: the target.
-        throws: whether a missing target is an error.
-        runs: the runs of the key; pruned.
-        run_count: how many.
-        queues: rules, begin, count of the queues in `held_back`; rewritten.
-        queue_count: how many.
-        held_back: start, last cell; rewritten.
-        parts: room, as `split` and `items`; see `_divided`.
-        split: room.
-        items: room.
-        finished: rules, start, last cell.
-        finished_count: how many.
-        cells: the cells.
-        found: what has been found.
-        found_count: how many.
+        tables: the machine.
+        room: `runs`, `queues` and `held_back` of the key are rewritten, finds are added.
+        held: how much of it is used.
+        finished_count: how many matches are finished.
         key: whose.
         order_ms: when.
         event: the event that finished them, `NO_EVENT` for a window.
-        pending: see `counting.count`; what is pruned is counted.
-        counts: see there.
-        step_count: how many steps there are.
     """
-    part_count, match_count = _divided(
-        queues, queue_count, held_back, parts, split, items, finished, finished_count
-    )
+    current, items, found = room.current, room.current.items, room.found
+    run_count, found_count = held.runs, held.found
+    part_count, match_count = _divide(current, held.queues, finished_count)
     if part_count == _TOO_MANY:
-        return run_count, queue_count, found_count, at.GAVE_UP
+        return _ended(at.GAVE_UP)
     if found_count + match_count > len(found):
-        return run_count, queue_count, found_count, at.NO_ROOM
+        return _ended(at.NO_ROOM)
     queue_count, held_count = 0, 0
     for number in range(part_count):
-        rules, begin, count = parts[number, 0], parts[number, 1], parts[number, 2]
+        rules, begin, count = (
+            current.parts[number, 0],
+            current.parts[number, 1],
+            current.parts[number, 2],
+        )
         while count > 0:
-            if skip_kind != at.NO_SKIP:
-                waits = 0
-                for place in range(run_count):
-                    if runs[place, at.RUN_START] >= items[begin, 0]:
-                        break
-                    waits |= runs[place, at.RUN_RULES] & rules
-                if waits:
-                    if held_count + count > len(held_back) or queue_count == len(queues):
-                        return run_count, queue_count, found_count, at.GAVE_UP
-                    for held in range(count):
-                        copy_row(items, begin + held, held_back, held_count + held)
-                    queues[queue_count, 0], queues[queue_count, 1] = waits, held_count
-                    queues[queue_count, 2] = count
-                    queue_count += 1
-                    held_count += count
-                    rules &= ~waits
-                    if not rules:
-                        break
+            waits = _waiting(tables, current.runs, run_count, items[begin, 0], rules)
+            if waits:
+                if held_count + count > len(current.held_back) or (
+                    queue_count == len(current.queues)
+                ):
+                    return _ended(at.GAVE_UP)
+                _hold_back(current, begin, count, waits, queue_count, held_count)
+                queue_count += 1
+                held_count += count
+                rules &= ~waits
+                if not rules:
+                    break
             cell = items[begin, 1]
             poll(items, begin, count)
             count -= 1
-            pruned, could = last_pruned(skip_kind, skip_step, throws, cells, cell)
+            pruned, could = _last_pruned(tables.skip, room.after.cells, cell)
             if not could:
-                return run_count, queue_count, found_count, at.GAVE_UP
+                return _ended(at.GAVE_UP)
             found[found_count, at.FOUND_KEY], found[found_count, at.FOUND_RULES] = key, rules
             found[found_count, at.FOUND_CELL] = cell
             found[found_count, at.FOUND_TIME_MS] = order_ms
@@ -108,45 +77,50 @@ def emit(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argumen
             found[found_count, at.FOUND_EVENT] = event
             found_count += 1
             if pruned != _NOTHING_PRUNED:
-                for place in range(begin, begin + count):
-                    if items[place, 0] <= pruned:
-                        step = cells[items[place, 1], at.CELL_STEP]
-                        counting.count(
-                            pending, counts, step_count, counting.PRUNED, step, rules,
-                            counting.NO_TIME,
-                        )  # fmt: skip
-                run_count = _prune(
-                    runs, run_count, rules, pruned, cells, pending, counts, step_count
-                )
-                count = keep_after(items, begin, count, pruned)
-    return run_count, queue_count, found_count, at.DONE
+                run_count, count = _prune(room, run_count, begin, count, rules, pruned)
+    return Held(at.DONE, run_count, queue_count, found_count)
+
+
+@inlined
+def _ended(status: int) -> Held:
+    return Held(status, 0, 0, 0)
 
 
 @in_caller
-def _divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
-    queues: Ints,
-    queue_count: int,
-    held_back: Ints,
-    parts: Ints,
-    split: Ints,
-    items: Ints,
-    finished: Ints,
-    finished_count: int,
+def _waiting(tables: Tables, runs: Ints, run_count: int, start: int, rules: int) -> int:
+    """Return those rules of which a partial match that began before may still bring a match."""
+    waits = 0
+    if tables.skip[0] != at.NO_SKIP:
+        for place in range(run_count):
+            if runs[place, at.RUN_START] >= start:
+                break
+            waits |= runs[place, at.RUN_RULES] & rules
+    return waits
+
+
+@in_caller
+def _hold_back(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
+    current: Current, begin: int, count: int, rules: int, queue_count: int, held_count: int
+) -> None:
+    """Keep matches for some rules in a queue that is the last one."""
+    for number in range(count):
+        copy_row(current.items, begin + number, current.held_back, held_count + number)
+    queues = current.queues
+    queues[queue_count, 0], queues[queue_count, 1] = rules, held_count
+    queues[queue_count, 2] = count
+
+
+@in_caller
+def _divide(  # noqa: C901, PLR0912 - each set of rules is split by each match
+    current: Current, queue_count: int, finished_count: int
 ) -> tuple[int, int]:
     """Put finished matches in queues, one for each set of rules that holds back the same.
 
-    Returns how many queues there are, or `_TOO_MANY`, and how many matches are in them.
-
-    Args:
-        queues: rules, begin, count of the queues in `held_back`.
-        queue_count: how many.
-        held_back: start, last cell.
-        parts: room for queues: rules, begin and count in `items`.
-        split: room, as `parts`.
-        items: room for held-back matches.
-        finished: rules, start, last cell.
-        finished_count: how many.
+    Returns how many queues there are in `parts` (rules, begin and count in `items`), or
+    `_TOO_MANY`, and how many matches are in them.
     """
+    queues, finished = current.queues, current.finished
+    parts, split, items = current.parts, current.split, current.items
     part_count, used = 0, 0
     unseen = 0
     for place in range(finished_count):
@@ -158,7 +132,7 @@ def _divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arg
         if used + count + finished_count > len(items) or part_count == len(parts):
             return _TOO_MANY, 0
         for held in range(count):
-            copy_row(held_back, begin + held, items, used + held)
+            copy_row(current.held_back, begin + held, items, used + held)
         parts[part_count, 0], parts[part_count, 1], parts[part_count, 2] = rules, used, count
         part_count += 1
         used += count + finished_count
@@ -202,14 +176,9 @@ def _divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arg
 
 
 @in_place
-def last_pruned(
-    skip_kind: int,
-    skip_step: int,
-    throws: bool,  # noqa: FBT001 - by place
-    cells: Ints,
-    last: int,
-) -> tuple[int, bool]:
+def _last_pruned(skip: tuple[int, int, bool], cells: Ints, last: int) -> tuple[int, bool]:
     """Return up to which start what has begun is dropped; not whether the skip is an error."""
+    skip_kind, skip_step, throws = skip
     if skip_kind == at.NO_SKIP:
         return _NOTHING_PRUNED, True
     if skip_kind == at.PAST_LAST_EVENT:
@@ -234,29 +203,25 @@ def last_pruned(
 
 @in_place
 def _prune(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
-    runs: Ints,
-    count: int,
-    rules: int,
-    pruned: int,
-    cells: Ints,
-    pending: Ints,
-    counts: Ints,
-    step_count: int,
-) -> int:
-    kept = 0
-    for place in range(count):
-        if runs[place, at.RUN_START] <= pruned:
-            remaining = runs[place, at.RUN_RULES] & ~rules
-            if remaining != runs[place, at.RUN_RULES]:
-                counting.count(
-                    pending, counts, step_count, counting.PRUNED,
-                    cells[runs[place, at.RUN_CELL], at.CELL_STEP],
-                    runs[place, at.RUN_RULES] & rules, counting.NO_TIME,
-                )  # fmt: skip
-            if not remaining:
+    room: Room, run_count: int, begin: int, count: int, rules: int, last: int
+) -> tuple[int, int]:
+    """Drop what began up to `last` for some rules; return how many runs and matches are left."""
+    runs, items, cells = room.current.runs, room.current.items, room.after.cells
+    for place in range(begin, begin + count):
+        if items[place, 0] <= last:
+            step = cells[items[place, 1], at.CELL_STEP]
+            counting.count(room.counters, counting.PRUNED, step, rules, counting.NO_TIME)
+    left = 0
+    for place in range(run_count):
+        if runs[place, at.RUN_START] <= last:
+            dropped = runs[place, at.RUN_RULES] & rules
+            if dropped:
+                step = cells[runs[place, at.RUN_CELL], at.CELL_STEP]
+                counting.count(room.counters, counting.PRUNED, step, dropped, counting.NO_TIME)
+            runs[place, at.RUN_RULES] &= ~rules
+            if not runs[place, at.RUN_RULES]:
                 continue
-            runs[place, at.RUN_RULES] = remaining
-        if kept != place:
-            copy_run(runs, place, runs, kept)
-        kept += 1
-    return kept
+        if left != place:
+            copy_run(runs, place, runs, left)
+        left += 1
+    return left, keep_after(items, begin, count, last)

@@ -145,6 +145,9 @@ class MachineTables:
                     2,
                 ),
                 start_state=self._program.start,
+                has_previous_windows=any(
+                    state.previous_window_ms for state in self._program.states
+                ),
                 window_ms=self._program.window_ms,
                 skip=(_SKIPS[skip.kind], target, skip.throw_on_miss),
                 most_held=limits.partial_matches,

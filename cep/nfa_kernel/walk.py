@@ -10,11 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from cep.condition_code.arrays import Columns
+from cep.condition_code.arrays import Columns, Memory, Stack
 from cep.condition_code.memory import new_memory
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
 from cep.nfa_kernel.arrays import (
+    Counters,
     Current,
     KeyArrays,
     KeyEvents,
@@ -65,7 +66,7 @@ def _walked(room: Room, written: WrittenCounts) -> WalkResult:
         held_back=after.held_back[: written.held_back],
         cells=after.cells[: written.cells],
     )
-    return WalkResult(at.DONE, keys, room.found[: written.found], room.counts)
+    return WalkResult(at.DONE, keys, room.found[: written.found], room.counters.counts)
 
 
 def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Room:
@@ -73,12 +74,13 @@ def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Roo
 
     The system has to give only what is written to; NumPy asks for it in large pages.
     """
-    row_items, folds = tables.residual.tests.items
-    remembers = len(row_items) + len(folds) > 0
-    places = len(keys.cells) + most_new + 1 if remembers else 1
-    memory = np.empty((places, 2 * (len(row_items) + len(folds))), np.int64)
-    reals = np.empty((places, len(folds)), np.float64)
-    memory[:1], reals[:1] = new_memory(1, len(row_items), len(folds))
+    items = tables.residual.tests.items
+    widths = len(items.rows), len(items.folds)
+    places = len(keys.cells) + most_new + 1 if sum(widths) else 1
+    memory = Memory(
+        np.empty((places, 2 * sum(widths)), np.int64), np.empty((places, widths[1]), np.float64)
+    )
+    memory.whole[:1], memory.reals[:1] = new_memory(1, *widths)
     cells = np.empty((len(keys.cells) + most_new, at.CELL_WIDTH), np.int64)
     cells[: len(keys.cells)] = keys.cells
     after = KeyArrays(
@@ -96,7 +98,8 @@ def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Roo
     pending = np.zeros((tables.step_count * counting.KINDS, counting.PENDING_WIDTH), np.int64)
     pending[:, counting.PENDING_NEWEST_MS] = counting.NO_TIME
     found = np.empty((most_new, at.FOUND_WIDTH), np.int64)
-    return Room(after, found, counts, pending, memory, reals, _current(tables))
+    counters = Counters(pending, counts, tables.step_count)
+    return Room(after, found, counters, memory, _current(tables))
 
 
 def _current(tables: Tables) -> Current:
@@ -113,7 +116,5 @@ def _current(tables: Tables) -> Current:
         np.empty((_QUEUES, 3), np.int64),
         np.empty((4 * most_runs, 2), np.int64),
         np.zeros((64, 2), np.int64),
-        np.zeros(deepest, np.int64),
-        np.zeros(deepest),
-        np.zeros(deepest, np.bool_),
+        Stack(np.zeros(deepest, np.int64), np.zeros(deepest), np.zeros(deepest, np.bool_)),
     )

@@ -1,14 +1,13 @@
 """What the compiled search is given: plain arrays in named tuples, which compiled code can take.
 
 Numbers are `int64`. Arrays of several columns are `[row, column]`, so that what is read together
-stands together; compiled functions take them one by one, as taking one out of a tuple costs more
-than most of what is done with it.
+stands together.
 """
 
 from typing import NamedTuple
 
-from cep.compiling import Floats, Ints
-from cep.condition_code.arrays import CodeTables, Flags
+from cep.compiling import Ints
+from cep.condition_code.arrays import CodeTables, Columns, Flags, Memory, Stack
 
 
 class Program(NamedTuple):
@@ -45,15 +44,28 @@ class Program(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows of a call: time, what is known of each variable; columns by number, then row."""
+    """The rows of a call: time, what is known of each variable, what conditions read."""
 
     times_ms: Ints
     known: Ints
     true: Ints
-    ints: Ints
-    int_nulls: Flags
-    floats: Floats
-    float_nulls: Flags
+    columns: Columns
+
+
+class Room(NamedTuple):
+    """Room for one candidate.
+
+    Args:
+        path: by depth: state, next step, code.
+        memory: what it remembers, by depth.
+        stack: for its conditions.
+        dead: by row and state, the mark of what came to nothing; no rows = that is not noted.
+    """
+
+    path: Ints
+    memory: Memory
+    stack: Stack
+    dead: Ints
 
 
 class Partitions(NamedTuple):

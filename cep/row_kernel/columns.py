@@ -20,4 +20,4 @@ def rows_of(
     """
     read, ranks = columns.of(frame)
     times_ms, known, true = map(in_one_piece, (times_ms, known, true))
-    return Rows(times_ms, known, true, *read), ranks
+    return Rows(times_ms, known, true, read), ranks

@@ -26,44 +26,29 @@ class Measured(NamedTuple):
 @compiled
 def measure(items: Items, rows: Rows, matches: Matches) -> Measured:
     """Return what items say of each match, all of its rows taken."""
-    row_items, folds = items.rows, items.folds
-    ints, int_nulls = rows.ints, rows.int_nulls
-    floats, float_nulls = rows.floats, rows.float_nulls
     first_rows, lengths, codes = matches.first_row, matches.length, matches.codes
     count = len(first_rows)
     longest = 0
     for match in range(count):
         longest = max(longest, lengths[match])
-    memory, reals = new_memory(longest + 1, len(row_items), len(folds))
-    found_rows = np.empty((len(row_items), count), np.int64)
-    found_ints = np.empty((len(folds), count), np.int64)
-    found_floats = np.empty((len(folds), count), np.float64)
-    found_nulls = np.empty((len(folds), count), np.bool_)
-    could = True
-    coded = 0
+    row_count, fold_count = len(items.rows), len(items.folds)
+    memory = new_memory(longest + 1, row_count, fold_count)
+    found_rows = np.empty((row_count, count), np.int64)
+    found_ints = np.empty((fold_count, count), np.int64)
+    found_floats = np.empty((fold_count, count), np.float64)
+    found_nulls = np.empty((fold_count, count), np.bool_)
+    columns, could, coded = rows.columns, True, 0
     for match in range(count):
         start, length = first_rows[match], lengths[match]
         for depth in range(length):
-            fits = remember(
-                row_items,
-                folds,
-                ints,
-                int_nulls,
-                floats,
-                float_nulls,
-                memory,
-                reals,
-                depth,
-                depth + 1,
-                codes[coded + depth] >> 1,
-                start + depth,
-            )
+            variable = codes[coded + depth] >> 1
+            fits = remember(items, columns, memory, depth, depth + 1, variable, start + depth)
             could = could and fits
         coded += length
-        for item in range(len(row_items)):
-            found_rows[item, match] = remembered_row(row_items, memory, length, start, item)
-        for fold in range(len(folds)):
-            whole, real, is_null, fits = fold_result(row_items, folds, memory, reals, length, fold)
+        for item in range(row_count):
+            found_rows[item, match] = remembered_row(items, memory, length, start, item)
+        for fold in range(fold_count):
+            whole, real, is_null, fits = fold_result(items, memory, length, fold)
             could = could and fits
             found_ints[fold, match], found_floats[fold, match] = whole, real
             found_nulls[fold, match] = is_null

@@ -13,12 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Ints, compiled, in_place
+from cep.compiling import Ints, compiled, in_caller, in_place
 from cep.compiling.growing import with_places, with_room
+from cep.condition_code.arrays import Candidate, Stack
 from cep.condition_code.memory import new_memory, remember
-from cep.condition_code.stack_machine import LATER, NOT_TRUE, holds_apart
+from cep.condition_code.stack_machine import LATER, NOT_TRUE, holds
 from cep.row_kernel import outcomes
-from cep.row_kernel.arrays import Matches, Partitions, Program, Rows
+from cep.row_kernel.arrays import Matches, Partitions, Program, Room, Rows
 
 _TRIED_PER_ROW: Final = 1_000
 _TRIED_FREE: Final = 1_000_000
@@ -47,7 +48,7 @@ def _next_start(
 
 
 @compiled
-def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as calls cost more
+def search(  # noqa: C901 - how a search ends decides where the next one begins
     program: Program, rows: Rows, partitions: Partitions, dead_cells: int
 ) -> Matches:
     """Search partitions as far as their rows allow.
@@ -58,144 +59,36 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
         partitions: where they are, and how far they have come.
         dead_cells: how many cells may be used for what has failed.
     """
-    states, steps, are_of_row, tests = (
-        program.states,
-        program.steps,
-        program.are_of_row,
-        program.tests,
-    )
-    begins_of_code, code, values = tests.begin, tests.code, tests.values
-    int_constants, float_constants = tests.ints, tests.floats
-    row_items, folds = tests.items.rows, tests.items.folds
-    within_ms, fewest_rows = program.within_ms, program.fewest_rows
-    times_ms, known, true = rows.times_ms, rows.known, rows.true
-    int_columns, int_nulls = rows.ints, rows.int_nulls
-    float_columns, float_nulls = rows.floats, rows.float_nulls
     begins, ends, starts = partitions.begin, partitions.end, partitions.start
-    numbers, have_first_row = partitions.matches, partitions.has_first_row
-    are_ended = partitions.is_ended
-
     count = len(begins)
     longest = 1
     for partition in range(count):
         longest = max(longest, ends[partition] - begins[partition])
-    memory, reals = new_memory(longest + 1, len(row_items), len(folds))
-    path = np.empty((longest + 1, 3), np.int64)  # state, next step, code, by depth
-    int_stack, float_stack = np.zeros(len(code) + 1, np.int64), np.zeros(len(code) + 1)
-    null_stack = np.zeros(len(code) + 1, np.bool_)
-    memoizes = not program.has_memory and (longest + 1) * len(states) <= dead_cells
-    # The mark of what came to nothing, by row and state.
-    dead = np.zeros((longest + 1 if memoizes else 0, len(states)), np.int64)
-    mark = 0
+    room = _room(program, longest, dead_cells)
+    path, mark = room.path, 0
     found, matches = np.empty((64, 4), np.int64), 0
     codes, coded = np.empty(256, np.int64), 0
     status = np.empty(count, np.int64)
-    next_starts, last_numbers = starts.copy(), numbers.copy()
+    next_starts, last_numbers = starts.copy(), partitions.matches.copy()
 
     for partition in range(count):
-        begin, end, is_ended = begins[partition], ends[partition], are_ended[partition]
-        start, number = starts[partition], numbers[partition]
+        begin, end, is_ended = begins[partition], ends[partition], partitions.is_ended[partition]
+        start, number = starts[partition], partitions.matches[partition]
         budget = _TRIED_FREE + _TRIED_PER_ROW * (end - begin)
         mark += 1
         outcome = outcomes.FAILED
         while start < end:
-            if is_ended and end - start < fewest_rows:
+            if is_ended and end - start < program.fewest_rows:
                 start = end
                 break
-            if within_ms >= 0:
+            if program.within_ms >= 0:
                 mark += 1  # what failed for want of time may not fail here
             state = program.initial
-            if start == begin and have_first_row[partition]:
+            if start == begin and partitions.has_first_row[partition]:
                 state = program.initial_of_first_row
-            # One start: back and forth until it is decided.
-            depth = 0
-            path[0, 0], path[0, 1] = state, states[state, 0]
-            while True:
-                state, step = path[depth, 0], path[depth, 1]
-                row = start + depth
-                if step == states[state + 1, 0]:
-                    if states[state, 1]:
-                        outcome = outcomes.MATCHED
-                        break
-                    if memoizes:
-                        dead[row - begin, state] = mark
-                    if depth == 0:
-                        outcome = outcomes.FAILED
-                        break
-                    depth -= 1
-                    continue
-                if row >= end and not is_ended:
-                    outcome = outcomes.UNDECIDED
-                    break
-                if row >= end or (within_ms >= 0 and times_ms[row] - times_ms[start] >= within_ms):
-                    path[depth, 1] = states[state + 1, 0]
-                    continue
-                path[depth, 1] = step + 1
-                budget -= 1
-                if budget < 0:
-                    outcome = outcomes.GAVE_UP
-                    break
-                variable, target = steps[step, 0], steps[step, 2]
-                if memoizes and dead[row + 1 - begin, target] == mark:
-                    continue
-                bit = np.int64(1) << variable
-                is_known = known[row] & bit != 0
-                if is_known and true[row] & bit == 0:
-                    continue
-                if not remember(
-                    row_items,
-                    folds,
-                    int_columns,
-                    int_nulls,
-                    float_columns,
-                    float_nulls,
-                    memory,
-                    reals,
-                    depth,
-                    depth + 1,
-                    variable,
-                    row,
-                ):
-                    outcome = outcomes.GAVE_UP
-                    break
-                if not is_known:
-                    holding = holds_apart(
-                        begins_of_code,
-                        code,
-                        int_constants,
-                        float_constants,
-                        values,
-                        row_items,
-                        folds,
-                        int_columns,
-                        int_nulls,
-                        float_columns,
-                        float_nulls,
-                        memory,
-                        reals,
-                        int_stack,
-                        float_stack,
-                        null_stack,
-                        variable,
-                        row,
-                        start,
-                        depth + 1,
-                        begin,
-                        end,
-                        is_ended,
-                        number + 1,
-                    )
-                    if holding < NOT_TRUE:
-                        outcome = outcomes.UNDECIDED if holding == LATER else outcomes.GAVE_UP
-                        break
-                    if are_of_row[variable]:
-                        known[row] |= bit
-                        true[row] |= bit * holding
-                    if holding == NOT_TRUE:
-                        continue
-                path[depth, 2] = steps[step, 1]
-                depth += 1
-                path[depth, 0], path[depth, 1] = target, states[target, 0]
+            outcome, depth, budget = _try_from(
+                program, rows, room, begin, end, is_ended, state, start, number + 1, mark, budget
+            )
             if outcome == outcomes.FAILED:
                 start += 1
                 continue
@@ -230,3 +123,89 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
         next_starts,
         last_numbers,
     )
+
+
+@compiled
+def _room(program: Program, longest: int, dead_cells: int) -> Room:
+    """Return room for a candidate of so many rows."""
+    deepest, states = len(program.tests.code) + 1, len(program.states)
+    memoizes = not program.has_memory and (longest + 1) * states <= dead_cells
+    items = program.tests.items
+    return Room(
+        np.empty((longest + 1, 3), np.int64),
+        new_memory(longest + 1, len(items.rows), len(items.folds)),
+        Stack(np.zeros(deepest, np.int64), np.zeros(deepest), np.zeros(deepest, np.bool_)),
+        np.zeros((longest + 1 if memoizes else 0, states), np.int64),
+    )
+
+
+@in_caller
+def _try_from(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0917 - the inner loop; compiled code takes arguments by place
+    program: Program,
+    rows: Rows,
+    room: Room,
+    begin: int,
+    end: int,
+    is_ended: bool,  # noqa: FBT001 - by place
+    state: int,
+    start: int,
+    number: int,
+    mark: int,
+    budget: int,
+) -> tuple[int, int, int]:
+    """Go back and forth from one start until it is decided: outcome, rows, what may be tried."""
+    path, dead, states, steps = room.path, room.dead, program.states, program.steps
+    within_ms, memoizes = program.within_ms, len(dead) > 0
+    depth = 0
+    path[0, 0], path[0, 1] = state, states[state, 0]
+    while True:
+        state, step = path[depth, 0], path[depth, 1]
+        row = start + depth
+        if step == states[state + 1, 0]:
+            if states[state, 1]:
+                return outcomes.MATCHED, depth, budget
+            if memoizes:
+                dead[row - begin, state] = mark
+            if depth == 0:
+                return outcomes.FAILED, depth, budget
+            depth -= 1
+            continue
+        if row >= end and not is_ended:
+            return outcomes.UNDECIDED, depth, budget
+        if row >= end or (
+            within_ms >= 0 and rows.times_ms[row] - rows.times_ms[start] >= within_ms
+        ):
+            path[depth, 1] = states[state + 1, 0]
+            continue
+        path[depth, 1] = step + 1
+        budget -= 1
+        if budget < 0:
+            return outcomes.GAVE_UP, depth, budget
+        variable, target = steps[step, 0], steps[step, 2]
+        if memoizes and dead[row + 1 - begin, target] == mark:
+            continue
+        bit = np.int64(1) << variable
+        is_known = rows.known[row] & bit != 0
+        if is_known and rows.true[row] & bit == 0:
+            continue
+        if not remember(
+            program.tests.items, rows.columns, room.memory, depth, depth + 1, variable, row
+        ):
+            return outcomes.GAVE_UP, depth, budget
+        if not is_known:
+            candidate = Candidate(start, depth + 1, begin, end, is_ended, number)
+            holding = holds(
+                program.tests, rows.columns, room.memory, room.stack, variable, row, candidate
+            )
+            if holding == LATER:
+                return outcomes.UNDECIDED, depth, budget
+            if holding < NOT_TRUE:
+                return outcomes.GAVE_UP, depth, budget
+            if program.are_of_row[variable]:
+                rows.known[row] |= bit
+                rows.true[row] |= bit * holding
+            if holding == NOT_TRUE:
+                continue
+        path[depth, 2] = steps[step, 1]
+        depth += 1
+        path[depth, 0], path[depth, 1] = target, states[target, 0]
