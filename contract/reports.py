@@ -194,6 +194,10 @@ class RunningVersion(Report):
         default=None,
         description="While its budget is spent: the event time from which it has another.",
     )
+    interpreted_reason: ErrorText = Field(
+        default="",
+        description="Why it runs in Python, and not in compiled code; empty if it does not.",
+    )
     steps: list[StepReport] = Field(
         default=[],
         max_length=STEPS_PER_VERSION,

@@ -21,6 +21,7 @@ class BatchLines:
 
     _totals: Totals = field(default_factory=Totals)
     _told_at_seconds: float = float("-inf")
+    _interpreted: set[tuple[str, int]] = field(default_factory=set)
 
     def lines(
         self, status: JobStatus, before: Timeline, now: Timeline, now_seconds: float
@@ -41,9 +42,19 @@ class BatchLines:
         if changes:
             yield f"epoch {status.epoch}, batch {status.batch_id}"
             yield from (f"  {change}" for change in changes)
+        yield from self._interpreted_lines(status)
         if found or is_time:
             self._told_at_seconds = now_seconds
             yield _progress(status, read, found)
+
+    def _interpreted_lines(self, status: JobStatus) -> Iterator[str]:
+        """Yield once for each version why it runs in Python."""
+        for version in status.versions:
+            key = version.processor_id, version.version
+            if version.interpreted_reason and key not in self._interpreted:
+                self._interpreted.add(key)
+                rule = f"{version.processor_id} v{version.version}"
+                yield f"  {rule} runs in Python: {version.interpreted_reason}"
 
     def end(self) -> Iterator[str]:
         """Yield what the job has read and found since it started, errors first."""

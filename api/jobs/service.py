@@ -60,6 +60,7 @@ _HELD = (
     "state_bytes",
     "last_match_ms",
     "throttled_until_ms",
+    "interpreted_reason",
     "error",
     "traceback",
 )

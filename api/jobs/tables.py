@@ -101,6 +101,7 @@ class HeldVersion(Counted, Record):
     state_bytes: Mapped[int] = mapped_column(BigInteger)
     last_match_ms: Mapped[int | None] = mapped_column(BigInteger)
     throttled_until_ms: Mapped[int | None] = mapped_column(BigInteger)
+    interpreted_reason: Mapped[str] = mapped_column(Text, default="", server_default="")
     error: Mapped[str] = mapped_column(Text)
     traceback: Mapped[str] = mapped_column(Text)
     steps: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")

@@ -111,6 +111,9 @@ class HeldVersionView(Answer):
     throttled_until: Instant | None = Field(
         description="While its budget is spent: the event time from which it has another."
     )
+    interpreted_reason: str = Field(
+        description="Why it runs in Python, and not in compiled code; empty if it does not."
+    )
     error: str
     traceback: str
 

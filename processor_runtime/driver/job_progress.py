@@ -49,6 +49,7 @@ class JobProgress:
     _counts: EventCounts = field(default_factory=EventCounts)
     _rules: dict[VersionOf, RuleCounts] = field(default_factory=dict)
     _sizes: dict[int, _Size] = field(default_factory=dict)
+    _interpreted: dict[VersionOf, str] = field(default_factory=dict)
 
     def add(
         self,
@@ -71,6 +72,8 @@ class JobProgress:
             self._sizes[status.shard] = _Size(status.partial_matches, status.state_bytes)
             for rule_id, rule_counts in status.rules.items():
                 self._count(_version_of(rule_id), rule_counts)
+            for rule_id, reason in status.interpreted_reasons.items():
+                self._interpreted[_version_of(rule_id)] = reason
         rate = counts.events * 1_000 / max(duration_ms, 1)
         return replace(
             self._status_after(pin.clock_after(statuses), pin.timeline, counts),
@@ -229,6 +232,7 @@ class JobProgress:
             state_bytes=state_bytes,
             last_match_ms=counts.last_match_ms,
             throttled_until_ms=self.throttled_until_ms.get(interval.processor_id),
+            interpreted_reason=self._interpreted.get(key, ""),
         )
 
     def _steps(self, version: VersionOf) -> dict[str, StepCounts]:

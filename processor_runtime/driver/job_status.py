@@ -51,7 +51,8 @@ class VersionStatus:
     where, if this start of the job knows. `state_bytes`
     is its share of the state in proportion to its partial matches, because rules share state.
     `steps` is its funnel since this instance started, by the names of steps. While its budget is
-    spent, `throttled_until_ms` is the event time from which it has another.
+    spent, `throttled_until_ms` is the event time from which it has another. `interpreted_reason`
+    says why it runs in Python, if it does.
     """
 
     processor_id: str
@@ -67,6 +68,7 @@ class VersionStatus:
     traceback: str = ""
     steps: Mapping[str, StepCounts] = field(default_factory=dict)
     throttled_until_ms: int | None = None
+    interpreted_reason: str = ""
     failed_at: FailedAt | None = None
 
 

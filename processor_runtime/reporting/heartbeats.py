@@ -79,6 +79,7 @@ def running_version(status: VersionStatus) -> RunningVersion:
         state_bytes=_bounded(status.state_bytes),
         last_match_ms=event_time_or_none(status.last_match_ms),
         throttled_until_ms=event_time_or_none(status.throttled_until_ms),
+        interpreted_reason=status.interpreted_reason,
         error=status.error,
         traceback=status.traceback,
         failed_at=status.failed_at,

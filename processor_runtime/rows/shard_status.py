@@ -88,7 +88,8 @@ class ShardStatus:
     """One batch of one shard.
 
     `counts` are the event counts sent by the key stage. `rules` has the counts of this batch and
-    `partial_matches` the number open now, both by rule; `stopped` has the rules that have failed in
+    `partial_matches` the number open now, both by rule; `interpreted_reasons` says why rules run in
+    Python; `stopped` has the rules that have failed in
     this shard, except those that the timeline has removed since. `answers` are about keys that
     somebody asks about. `row_kinds` counts rows of output, with those that are lines in
     `line_files`, which says how many each file has.
@@ -98,6 +99,7 @@ class ShardStatus:
     counts: EventCounts = field(default_factory=EventCounts)
     rules: dict[str, RuleCounts] = field(default_factory=dict)
     partial_matches: dict[str, int] = field(default_factory=dict)
+    interpreted_reasons: dict[str, str] = field(default_factory=dict)
     stopped: list[StoppedRule] = field(default_factory=list)
     answers: list[KeyAnswer] = field(default_factory=list)
     row_kinds: dict[str, int] = field(default_factory=dict)

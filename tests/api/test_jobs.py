@@ -293,6 +293,10 @@ def test_published_and_running_are_joined_through_the_life_of_a_processor(
     assert throttled["versions"][1]["throttled_until"] == throttled["throttled_until"]
     assert throttled["versions"][0]["throttled_until"] is None
 
+    job.beat(running(version=2, active_from_ms=from_ms, interpreted_reason="it calls Python"))
+    reasons = [each["interpreted_reason"] for each in joined(with_stream)["versions"]]
+    assert reasons == ["", "it calls Python"]
+
     counters = {"errors": 1, "left_out": 5, "dropped": 2, "released": 4}
     job.beat(running(version=2, state="quarantined", error="boom", counters=counters))
     broken = joined(with_stream)

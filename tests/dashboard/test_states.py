@@ -48,7 +48,9 @@ def test_a_state_has_the_same_word_in_the_table_in_the_head_and_in_the_job(
     dashboard.post("/v1/processors/active/rollout", tried, share_percent=5)
     reporting_job.run_batch()
     until_ms = dashboard.clock() + 30 * MINUTE_MS
-    reporting_job.change("throttled", 1, throttled_until_ms=until_ms)
+    reporting_job.change(
+        "throttled", 1, throttled_until_ms=until_ms, interpreted_reason="a condition in Python"
+    )
     reporting_job.beat()
 
     admin_page.goto(RULES)
@@ -65,6 +67,8 @@ def test_a_state_has_the_same_word_in_the_table_in_the_head_and_in_the_job(
         expect(admin_page.locator("header [data-state]").first).to_have_text(rule)
         in_the_job = admin_page.get_by_role("table", name="This rule in each job")
         expect(in_the_job.locator("tbody [data-state]").first).to_have_text(rule)
+        reason = in_the_job.get_by_text("runs in Python: a condition in Python")
+        expect(reason).to_have_count(int(rule == "throttled"))
 
 
 def test_nothing_of_a_silent_job_is_shown_as_if_it_were_so_now(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from processor_runtime.batch_lines import BatchLines
-from processor_runtime.driver.job_status import JobStatus, Totals
+from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 from processor_runtime.schedule.timeline import Timeline
 
@@ -28,6 +28,17 @@ def test_a_change_of_rules_is_a_block_of_its_own() -> None:
         "  guess v1: replaced at 1970-01-01T00:01:01.000Z",
         "  guess v2: active from 1970-01-01T00:01:01.000Z",
     ]
+
+
+def test_why_a_version_runs_in_python_is_said_once() -> None:
+    lines, reason = BatchLines(), "a condition that calls Python"
+    version = VersionStatus("guess", 1, "active", interpreted_reason=reason)
+    said = [
+        list(lines.lines(status(n, versions=(version,)), FIRST, FIRST, now_seconds=100.5 + n))
+        for n in range(3)
+    ]
+    assert [each[:1] for each in said[:1]] == [[f"  guess v1 runs in Python: {reason}"]]
+    assert said[1:] == [[], []]
 
 
 def test_finds_are_told_at_once_and_otherwise_that_the_job_lives() -> None:

@@ -55,6 +55,7 @@ function Live({ line }) {
   return html`<span>
     v${line.live_version}
     ${held && html` <span class="secondary">since ${held.active_from ? html`<${Time} at=${held.active_from} />` : "the first event"}</span>`}
+    ${held?.interpreted_reason && html`<span class="secondary interpreted">runs in Python: ${held.interpreted_reason}</span>`}
   </span>`;
 }
 
