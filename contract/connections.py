@@ -2,10 +2,12 @@
 
 ca_file ──trusting──► SSL context · error of a connection ──connection_trouble──► text with a remedy
 
-Jobs, discoverers and the client say the same about the same trouble.
+Jobs, discoverers and the client say the same about the same trouble. Whoever connects to PostgreSQL
+waits for a machine that does not answer, and no longer.
 """
 
 import ssl
+from collections.abc import Container
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +40,28 @@ def trusting(ca_file: Path | None) -> ssl.SSLContext | bool:
         raise OSError(f"ca_file: {ca_file} holds no certificate in PEM format") from None
     except OSError as error:
         raise OSError(f"ca_file: {ca_file} cannot be read: {file_trouble(error)}") from None
+
+
+def postgresql_timeouts(
+    connect_seconds: int, silence_seconds: int, given: Container[str]
+) -> dict[str, int]:
+    """Return how long to wait for a server that does not answer, as settings of libpq.
+
+    Without them a connection to a machine that is gone lasts for minutes or hours.
+
+    Args:
+        connect_seconds: for a connection.
+        silence_seconds: for a machine that was connected to.
+        given: names of settings that the URL has.
+    """
+    wanted = {
+        "connect_timeout": connect_seconds,
+        "tcp_user_timeout": silence_seconds * 1_000,
+        "keepalives_idle": silence_seconds // 2,
+        "keepalives_interval": 1,
+        "keepalives_count": silence_seconds // 2,
+    }
+    return {name: value for name, value in wanted.items() if name not in given}
 
 
 def connection_trouble(error: BaseException, url: str, authority_option: str) -> str:

@@ -1,11 +1,13 @@
 """What is wrong with a document or with options, in words: where, what, and how to mend it."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
+from cep.file_trouble import file_trouble
 from cep.pattern import Problem
 from cep.pattern.document.text import SourceDocument
 from cep.pattern.problems import path_of, shape_problem
@@ -40,9 +42,18 @@ def placed(problems: Iterable[Problem], text: SourceDocument | None) -> Iterator
 
 
 def first_line(error: BaseException) -> str:
-    """Return the kind of an error and the first line of what it says."""
+    """Return the kind of an error and the first line of what it says; of a file which, why and how.
+
+    An error of the system is words instead of a number and a class, and which file is before them.
+    """
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{_path_text(error.filename)}: {file_trouble(error)}"
     said = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _path_text(path: object) -> str:
+    return os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else str(path)
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:

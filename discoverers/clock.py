@@ -14,13 +14,15 @@ def _system_now_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The wall clock, and waiting that a set event ends.
+    """The wall clock, one that nobody sets, and waiting that a set event ends.
 
-    `now_ms` gives milliseconds since 1970; `wait(event, seconds)` returns whether it was set.
+    `now_ms` gives milliseconds since 1970, `seconds` what durations are measured with;
+    `wait(event, seconds)` returns whether it was set.
     """
 
     now_ms: Callable[[], int] = _system_now_ms
     wait: Callable[[threading.Event, float], bool] = threading.Event.wait
+    seconds: Callable[[], float] = time.monotonic
 
 
 SYSTEM_CLOCK: Final = Clock()

@@ -24,6 +24,7 @@ from pydantic import Field, model_validator
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, select, table, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from contract.connections import postgresql_timeouts
 from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
 from discoverers.found import (
     DocumentRefused,
@@ -164,7 +165,7 @@ def _engine(url: URL) -> Engine:
             url.set(drivername="postgresql+psycopg"),
             pool_size=1,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": _TIMEOUT_SECONDS},
+            connect_args=postgresql_timeouts(_TIMEOUT_SECONDS, _TIMEOUT_SECONDS, url.query),
         )
     if url.get_backend_name() == "sqlite" and url.database:
         # A file that is not there is a failure of the source, not an empty database to be made.

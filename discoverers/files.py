@@ -12,6 +12,7 @@ documents of other streams. A document with a `schema` and no `pattern` is a str
 one with `paused: true` is a paused processor. Documents with `list` are lists of the stream.
 """
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,9 +21,10 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from cep.definition.list_documents import ListFile, is_list
+from cep.file_trouble import file_trouble
 from cep.pattern.document.files import SUFFIXES, FileRefused, read_documents
 from cep.pattern.document.text import SourceDocument
-from contract.problem_text import first_line, problem_text
+from contract.problem_text import problem_text
 from contract.snapshot import StreamDefinition
 from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
 from discoverers.found import (
@@ -206,7 +208,7 @@ class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
             except OSError as error:
                 # Gone since it was listed: deleted. A link to nothing is still there.
                 if os.path.lexists(path):
-                    contents[str(path)] = _Content(trouble=first_line(error))
+                    contents[str(path)] = _Content(trouble=f"cannot be read: {file_trouble(error)}")
         if not contents:
             # An unmounted volume looks just so.
             raise FilesUnusable(
@@ -258,7 +260,8 @@ def _read_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
         data = file.read(_LARGEST_FILE_BYTES + 1)
     if len(data) > _LARGEST_FILE_BYTES:
-        raise OSError(f"{path} is larger than {_LARGEST_FILE_BYTES} bytes")
+        told = f"It is larger than {_LARGEST_FILE_BYTES:,} bytes. Divide it"
+        raise OSError(errno.EFBIG, told, str(path))
     return data
 
 
@@ -271,7 +274,8 @@ def _read_file(path: str, content: _Content, stream: str) -> _FileReading:
     try:
         documents = read_documents(content.data.decode(), Path(path).suffix.lower())
     except (FileRefused, UnicodeDecodeError) as error:
-        reading.problems.append(ProcessorProblem(path, str(error)))
+        told = str(error) if isinstance(error, FileRefused) else file_trouble(error)
+        reading.problems.append(ProcessorProblem(path, told))
         return reading
     for document in documents:
         try:

@@ -92,14 +92,13 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
         """Read the source until closed; pass each set that has changed to the manager."""
         try:
             while not self.is_closed:
-                began_ms = self._clock.now_ms()
+                began = self._clock.seconds()
                 try:
                     self._read_once(manager)
                 except Exception as error:  # noqa: BLE001 - whatever a source raises, the job runs on
                     pause_seconds = self._failed(error)
                 else:
-                    # The readings must not stop if the wall clock is changed.
-                    took_seconds = max(0, self._clock.now_ms() - began_ms) / 1000
+                    took_seconds = self._clock.seconds() - began
                     pause_seconds = max(0.0, self._interval_seconds - took_seconds)
                 self._clock.wait(self._closed, pause_seconds)
         finally:

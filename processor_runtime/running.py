@@ -163,12 +163,16 @@ def start_spark(job_file: JobFile, log: Path, console: Console) -> "SparkSession
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     from processor_runtime.spark.failure_text import ending_text, secrets_of  # noqa: PLC0415
-    from processor_runtime.spark.java_output import java_output_to  # noqa: PLC0415
+    from processor_runtime.spark.java_output import LogRefused, java_output_to  # noqa: PLC0415
     from processor_runtime.spark.session import job_session  # noqa: PLC0415
 
     try:
         with java_output_to(log):
             return job_session(f"percept {job_file.name}", job_file.spark_settings)
+    except LogRefused as refused:
+        told = f"Spark's log {refused}, with --spark-log"
+        console.print(told, style="red", markup=False, highlight=False, soft_wrap=True)
+        return None
     except PySparkException as error:
         secrets = secrets_of(job_file.model_dump(mode="json"), os.environ)
         console.print(

@@ -146,7 +146,7 @@ def cancel(writing: Writing, processor_id: str, number: int) -> Backtest:
 
 
 def _fail_forgotten(session: Session, stream: str, now_ms: int) -> None:
-    for question in repository.questions_since_before(session, stream, now_ms - _WAITS_MS):
+    for question in repository.forgotten_questions(session, stream, now_ms, _WAITS_MS):
         question.state = FAILED
         question.ended_at_ms = now_ms
         question.error = "No worker has begun it within ten minutes. Ask again."

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session, undefer
 
 from api.backtests.filters import BacktestFilter
 from api.backtests.tables import QUEUED, RUNNING, Backtest, BacktestWorker
+from api.store.waits import is_over
 
 BACKTESTS: Final = Backtest.question.is_(None)
 QUESTIONS: Final = Backtest.question.is_not(None)
@@ -53,15 +54,17 @@ def backtests_below(
     return session.scalars(query).all()
 
 
-def next_waiting(session: Session, streams: Collection[str], now_ms: int) -> Backtest | None:
+def next_waiting(
+    session: Session, streams: Collection[str], now_ms: int, turn_ms: int
+) -> Backtest | None:
     """Return the first backtest that no worker has a turn of, locked; none that others lock.
 
     Questions come first: somebody waits for the answer, and it takes a moment.
     """
-    turn_is_over = and_(Backtest.state == RUNNING, Backtest.turn_ends_ms < now_ms)
+    is_left = and_(Backtest.state == RUNNING, is_over(Backtest.turn_ends_ms, now_ms, turn_ms))
     query = (
         select(Backtest)
-        .where(Backtest.stream.in_(streams), or_(Backtest.state == QUEUED, turn_is_over))
+        .where(Backtest.stream.in_(streams), or_(Backtest.state == QUEUED, is_left))
         .order_by(BACKTESTS, Backtest.number)
         .limit(1)
         .options(undefer(Backtest.document), undefer(Backtest.against))
@@ -112,10 +115,10 @@ def note_worker(session: Session, stream: str, name: str, now_ms: int) -> None:
         pass  # another request of the same worker was sooner
 
 
-def forget_workers(session: Session, before_ms: int) -> None:
-    """Remove workers that have not asked since."""
+def forget_workers(session: Session, now_ms: int, kept_ms: int) -> None:
+    """Remove workers that have not asked for so long."""
     session.execute(
-        delete(BacktestWorker).where(BacktestWorker.seen_at_ms < before_ms),
+        delete(BacktestWorker).where(is_over(BacktestWorker.seen_at_ms, now_ms - kept_ms, kept_ms)),
         execution_options={"synchronize_session": False},
     )
 
@@ -130,13 +133,15 @@ def workers_since(session: Session, stream: str, since_ms: int) -> Sequence[Back
     return session.scalars(query).all()
 
 
-def questions_since_before(session: Session, stream: str, before_ms: int) -> Sequence[Backtest]:
-    """Return the questions that have waited since before a time, and that no worker has begun."""
+def forgotten_questions(
+    session: Session, stream: str, now_ms: int, longest_ms: int
+) -> Sequence[Backtest]:
+    """Return the questions that have waited for so long, and that no worker has begun."""
     query = select(Backtest).where(
         Backtest.stream == stream,
         Backtest.state == QUEUED,
         QUESTIONS,
-        Backtest.created_at_ms < before_ms,
+        is_over(Backtest.created_at_ms, now_ms - longest_ms, longest_ms),
     )
     return session.scalars(query).all()
 

@@ -49,8 +49,8 @@ def claim(writing: Writing, asked: BacktestClaim) -> BacktestTask | None:
     known = [name for name in sorted(set(asked.streams)) if streams.stream_of(session, name)]
     for name in known:
         repository.note_worker(session, name, asked.worker, writing.now_ms)
-    repository.forget_workers(session, writing.now_ms - WORKER_SEEN_MS)
-    while (backtest := repository.next_waiting(session, known, writing.now_ms)) is not None:
+    repository.forget_workers(session, writing.now_ms, WORKER_SEEN_MS)
+    while backtest := repository.next_waiting(session, known, writing.now_ms, TURN_MS):
         if backtest.attempt < _MOST_ATTEMPTS:
             return _turn(writing, backtest, asked.worker)
         _end(writing, backtest, FAILED)

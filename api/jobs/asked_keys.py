@@ -11,12 +11,13 @@ from hashlib import blake2b
 from http import HTTPStatus
 from typing import Any, Final
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, not_, select
 from sqlalchemy.orm import Session
 
 from api.jobs.asked_key_tables import AskedKeyRow, KeyAnswerRow
 from api.jobs.tables import Job
 from api.processors.tables import Processor
+from api.store.waits import is_over
 from api.streams.service import locked_stream
 from api.transactions import Writing
 from api.web.problems import Refusal
@@ -37,8 +38,8 @@ def ask(writing: Writing, processor: Processor, key: Sequence[Any]) -> AskedKeyR
     """
     locked_stream(writing, processor.stream)  # one question is not added twice
     session = writing.session
-    expired = AskedKeyRow.until_ms <= writing.now_ms
-    session.execute(delete(AskedKeyRow).where(AskedKeyRow.stream == processor.stream, expired))
+    expired = AskedKeyRow.stream == processor.stream, _is_forgotten(writing.now_ms)
+    session.execute(delete(AskedKeyRow).where(*expired))
     text = canonical_json([processor.id, list(key)])
     asked_id = blake2b(text.encode(), digest_size=8).hexdigest()
     asked = session.get(AskedKeyRow, asked_id)
@@ -61,7 +62,7 @@ def asked_keys(session: Session, stream: str, now_ms: int) -> list[AskedKey]:
     """Return what jobs of a stream are asked now."""
     query = (
         select(AskedKeyRow)
-        .where(AskedKeyRow.stream == stream, AskedKeyRow.until_ms > now_ms)
+        .where(AskedKeyRow.stream == stream, not_(_is_forgotten(now_ms)))
         .order_by(AskedKeyRow.id)
         .limit(KEYS_ASKED)
     )
@@ -99,8 +100,12 @@ def answers_about(session: Session, asked_id: str) -> dict[str, tuple[int, KeyAn
     }
 
 
+def _is_forgotten(now_ms: int) -> ColumnElement[bool]:
+    return is_over(AskedKeyRow.until_ms, now_ms, ASKED_FOR_MS)
+
+
 def _check_room(writing: Writing, stream: str) -> None:
-    of_stream = AskedKeyRow.stream == stream, AskedKeyRow.until_ms > writing.now_ms
+    of_stream = AskedKeyRow.stream == stream, not_(_is_forgotten(writing.now_ms))
     askers = writing.session.scalars(select(AskedKeyRow.asked_by).where(*of_stream)).all()
     if askers.count(writing.actor_id) >= KEYS_OF_ONE:
         limit = f"{KEYS_OF_ONE} keys of the stream '{stream}' are asked about with this token"

@@ -32,6 +32,7 @@ from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from api.store.confinement import confine_sessions, opened
 from api.store.unavailable import StoreUnavailable, telling_unavailable
 from cep.file_trouble import file_trouble
+from contract.connections import postgresql_timeouts
 
 # Sorted by code point on both back ends, so that pages and snapshots have one order everywhere.
 Name = String().with_variant(String(collation="C"), "postgresql")
@@ -45,7 +46,7 @@ _POOL_TIMEOUT_SECONDS: Final = 5
 _POOL_SIZE: Final = 10
 _POOL_OVERFLOW: Final = 20
 # A peer that has vanished without a word is noticed within this time, not after the hours of TCP.
-_SILENCE_TIMEOUT_MS: Final = 10_000
+_SILENCE_TIMEOUT_SECONDS: Final = 10
 _WRITES: Final = "percept_writes"
 
 
@@ -203,7 +204,7 @@ def _engine(url: str) -> Engine:
     if parsed.get_backend_name() == "postgresql":
         engine = create_engine(
             parsed.set(drivername="postgresql+psycopg"),
-            connect_args=postgresql_timeouts(parsed),
+            connect_args=store_timeouts(parsed),
             pool_pre_ping=True,
             **pool,
         )
@@ -216,16 +217,9 @@ def _engine(url: str) -> Engine:
     return engine
 
 
-def postgresql_timeouts(url: URL) -> dict[str, Any]:
+def store_timeouts(url: URL) -> dict[str, Any]:
     """Return how long to wait for a server that does not answer, where the URL does not say so."""
-    wanted = {
-        "connect_timeout": _CONNECT_TIMEOUT_SECONDS,
-        "tcp_user_timeout": _SILENCE_TIMEOUT_MS,
-        "keepalives_idle": _SILENCE_TIMEOUT_MS // 2_000,
-        "keepalives_interval": 1,
-        "keepalives_count": _SILENCE_TIMEOUT_MS // 2_000,
-    }
-    return {name: value for name, value in wanted.items() if name not in url.query}
+    return postgresql_timeouts(_CONNECT_TIMEOUT_SECONDS, _SILENCE_TIMEOUT_SECONDS, url.query)
 
 
 def _prepare_postgresql(connection: psycopg.Connection[Any], _record: Any) -> None:

@@ -18,7 +18,7 @@ import structlog
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from api.store.database import Database, postgresql_timeouts, sqlite_address
+from api.store.database import Database, sqlite_address, store_timeouts
 
 CHANNEL: Final = "percept_epochs"
 
@@ -134,7 +134,7 @@ async def _listen_postgresql(
 ) -> None:
     url = database.engine.url.set(drivername="postgresql")
     async with await psycopg.AsyncConnection.connect(
-        url.render_as_string(hide_password=False), autocommit=True, **postgresql_timeouts(url)
+        url.render_as_string(hide_password=False), autocommit=True, **store_timeouts(url)
     ) as connection:
         await connection.execute(f"LISTEN {CHANNEL}")
         on_begin()

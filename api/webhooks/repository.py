@@ -1,13 +1,44 @@
 """All SQL about webhooks, what they were told, and messages on their way."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 
-from sqlalchemy import Select, delete, exists, func, select
+from sqlalchemy import Select, case, delete, exists, func, select
 from sqlalchemy.orm import Session
 
 from api.store.confinement import ALL_STREAMS
+from api.store.waits import is_over
 from api.webhooks.tables import DELIVERED, PENDING, Webhook, WebhookDelivery, WebhookTold
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is to be sent at a time.
+
+    Attributes:
+        now_ms: the time.
+        longest_ms: for how long a message waits at most, by how often it was tried.
+        without: ids of webhooks that are passed over.
+    """
+
+    now_ms: int
+    longest_ms: Mapping[int, int]
+    without: Collection[str]
+
+    def query(self) -> Select[WebhookDelivery, Webhook]:
+        """Return the messages and their webhooks."""
+        longest_ms = case(self.longest_ms, value=WebhookDelivery.attempts, else_=0)
+        return (
+            select(WebhookDelivery, Webhook)
+            .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+            .where(
+                WebhookDelivery.state == PENDING,
+                is_over(WebhookDelivery.next_attempt_ms, self.now_ms, longest_ms),
+                WebhookDelivery.webhook_id.not_in(self.without),
+                Webhook.enabled,
+            )
+        )
 
 
 def all_webhooks(session: Session) -> Sequence[Webhook]:
@@ -60,32 +91,31 @@ def forget_told(session: Session, webhook_id: str, subjects: Collection[str]) ->
     )
 
 
-def has_due(session: Session, now_ms: int, without: Collection[str]) -> bool:
-    """Whether a message is to be sent now to other webhooks than these."""
-    query = _due(now_ms, without).with_only_columns(WebhookDelivery.number).limit(1)
+def has_due(session: Session, due: Due) -> bool:
+    """Whether a message is to be sent."""
+    query = due.query().with_only_columns(WebhookDelivery.number).limit(1)
     return session.scalar(query) is not None
 
 
 def due_deliveries(
-    session: Session, now_ms: int, limit: int, *, of_each: int, without: Collection[str]
+    session: Session, due: Due, limit: int, *, of_each: int
 ) -> Sequence[tuple[WebhookDelivery, Webhook]]:
-    """Return messages to be sent now, the longest due first; locked ones are somebody else's.
+    """Return messages to be sent, the longest due first; locked ones are somebody else's.
 
     Args:
         session: the transaction.
-        now_ms: the time.
+        due: the time, and to whom.
         limit: how many at most.
         of_each: how many to one webhook at most.
-        without: ids of webhooks that are passed over.
     """
     longest_due = WebhookDelivery.next_attempt_ms, WebhookDelivery.number
     place = func.row_number().over(partition_by=WebhookDelivery.webhook_id, order_by=longest_due)
     columns = WebhookDelivery.number, place.label("place")
-    placed = _due(now_ms, without).with_only_columns(*columns).subquery()
+    placed = due.query().with_only_columns(*columns).subquery()
     # PostgreSQL locks no rows of a query that numbers them.
     first = select(placed.c.number).where(placed.c.place <= of_each)
     query = (
-        _due(now_ms, without)
+        due.query()
         .where(WebhookDelivery.number.in_(first))
         .order_by(*longest_due)
         .limit(limit)
@@ -178,16 +208,3 @@ def counts_by_state(session: Session) -> list[tuple[str, str, int]]:
     by = WebhookDelivery.webhook_id, WebhookDelivery.state
     query = select(*by, number).group_by(*by)
     return [(webhook_id, state, count) for webhook_id, state, count in session.execute(query)]
-
-
-def _due(now_ms: int, without: Collection[str]) -> Select[WebhookDelivery, Webhook]:
-    return (
-        select(WebhookDelivery, Webhook)
-        .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
-        .where(
-            WebhookDelivery.state == PENDING,
-            WebhookDelivery.next_attempt_ms <= now_ms,
-            WebhookDelivery.webhook_id.not_in(without),
-            Webhook.enabled,
-        )
-    )

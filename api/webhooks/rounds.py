@@ -24,6 +24,7 @@ from api.store.database import Database
 from api.store.unavailable import StoreUnavailable
 from api.webhooks import repository
 from api.webhooks.events import Concern, concerns
+from api.webhooks.repository import Due
 from api.webhooks.sending import SEND_SECONDS, Answer, send
 from api.webhooks.service import MAXIMUM_WEBHOOKS, new_message
 from api.webhooks.signing import signed_headers
@@ -34,6 +35,11 @@ PAUSES_SECONDS: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 8
 MAXIMUM_PENDING: Final = 1_000
 """For each webhook; what comes beyond is not sent, and is said again once there is room."""
 CLAIM_MS: Final = round(SEND_SECONDS * 1_000) + 45_000
+_LONGEST_MS: Final = {
+    attempt: max(pause * 1_000, CLAIM_MS)
+    for attempt, pause in enumerate((*PAUSES_SECONDS, 0), start=1)
+}
+"""For how long a message waits at most, by how often it was tried."""
 
 _OF_EACH: Final = 2
 _AT_ONCE: Final = MAXIMUM_WEBHOOKS * _OF_EACH
@@ -144,7 +150,7 @@ class WebhookRounds:
             silent: ids of webhooks that get nothing; those that do not answer are added.
         """
         with self._database.reading() as session:
-            if not repository.has_due(session, self._now_ms(), silent):
+            if not repository.has_due(session, Due(self._now_ms(), _LONGEST_MS, silent)):
                 return False
         with self._database.writing() as session:
             claimed = self._claim(session, silent)
@@ -165,7 +171,7 @@ class WebhookRounds:
         now_ms = self._now_ms()
         claimed = []
         for delivery, webhook in repository.due_deliveries(
-            session, now_ms, _AT_ONCE, of_each=_OF_EACH, without=silent
+            session, Due(now_ms, _LONGEST_MS, silent), _AT_ONCE, of_each=_OF_EACH
         ):
             delivery.attempts += 1
             delivery.next_attempt_ms = now_ms + CLAIM_MS

@@ -48,7 +48,7 @@ def odd_part_warnings(node: Node, path: str) -> Iterator[Problem]:
                     f"RLIKE '{text[:80]}': % is a character like any other.",
                     "RLIKE finds its pattern anywhere in a text; with % write LIKE.",
                 )
-            case Comparison(left=Literal(value=None)) | Comparison(right=Literal(value=None)):
+            case _ if _compares_with_null(part):
                 yield Problem(
                     path,
                     "a comparison with NULL is never true, and its opposite neither.",
@@ -56,3 +56,16 @@ def odd_part_warnings(node: Node, path: str) -> Iterator[Problem]:
                 )
             case _:
                 continue
+
+
+def has_comparison_with_null(node: Node) -> bool:
+    """Return whether a part of a condition is a comparison with NULL, which is warned of."""
+    return any(map(_compares_with_null, walk(node)))
+
+
+def _compares_with_null(part: Node) -> bool:
+    match part:
+        case Comparison(left=Literal(value=None)) | Comparison(right=Literal(value=None)):
+            return True
+        case _:
+            return False

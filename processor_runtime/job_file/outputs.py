@@ -223,6 +223,8 @@ class JdbcOutput(_Output):
     """Create the table at the start if it is not there."""
     rows_per_statement: int = Field(default=1_000, ge=1, le=10_000)
     """How many rows travel together; all of a batch are one transaction."""
+    give_up_after_seconds: float = Field(default=120, ge=0, le=3_600)
+    """How long a batch is tried again while the database is away."""
 
 
 class WebhookOutput(_Output):

@@ -45,7 +45,10 @@ class LineFiles:
             OSError: the disk tells only now that it has not taken all.
         """
         if self._file is not None:
-            self._file.close()
+            try:
+                self._file.close()
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, self._file.name) from None
         return {path: count for path, count in self._counts.items() if count}
 
     def _has_written(self, rows: RowLines) -> bool:

@@ -49,8 +49,11 @@ def ending_text(error: BaseException, secrets: Iterable[str]) -> str:
     """
     if isinstance(error, Py4JJavaError | PySparkException):
         return failure_text(error, secrets)
-    said = error_message(error)
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    if isinstance(error, OSError):
+        text = first_line(error)
+    else:
+        said = error_message(error)
+        text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     if type(error).__module__ == "builtins":
         frames = extract_tb(error.__traceback__)
         text += f" ({_place(frames[-1].filename, frames[-1].lineno)})" if frames else ""

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from cep.file_trouble import file_trouble
 from processor_runtime.spark.failure_text import reason_in
 
 _READ_BYTES: Final = 1_000_000
@@ -23,18 +24,29 @@ _DIED: Final = re.compile(r'^Exception in thread "[^"]*" (.+)$')
 _CAUSE: Final = re.compile(r"^Caused by: (.+)$")
 
 
+class LogRefused(RuntimeError):
+    """The file cannot be written to; the message says which, why, and what to do."""
+
+
 @contextmanager
 def java_output_to(path: Path) -> Iterator[None]:
     """Append the output of processes that are started inside the block to a file.
 
     They write to it until they end; this process prints as before after the block.
+
+    Raises:
+        LogRefused: it cannot be written to.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = path.open("ab")
+    except OSError as error:
+        raise LogRefused(f"{path} cannot be written: {file_trouble(error)}") from None
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [os.dup(1), os.dup(2)]
     try:
-        with path.open("ab") as target:
+        with target:
             os.dup2(target.fileno(), 1)
             os.dup2(target.fileno(), 2)
         yield

@@ -242,7 +242,7 @@ class StreamingJob:
         threading.Thread(target=self.stop, name="percept-stop", daemon=True).start()
 
     def _run_queries(self, parts: _Parts, newest: Snapshot, *, closes: bool) -> None:
-        """Run a query to its end, and another one as often as the stream has changed."""
+        """Run a query to its end, and another as often as the stream or the clock has changed."""
         # A batch that was cut off is run again as it was, whatever has changed since.
         while self._runs_again(
             parts, unfinished_stream(parts.files) or newest.stream, closes=closes
@@ -250,7 +250,7 @@ class StreamingJob:
             newest = parts.discovery.latest() or newest
 
     def _runs_again(self, parts: _Parts, defined: StreamDefinition, *, closes: bool) -> bool:
-        """Run one query; return whether another should follow, as the stream has changed.
+        """Run one query; return whether another should follow, as something has changed.
 
         Args:
             parts: what lasts.
@@ -324,7 +324,9 @@ class StreamingJob:
             _log.info("Spark reads the files from here on, which is slower: %s", found)
             self._are_files_plain = False
             return not self.is_stopping
-        return watch.has_changed and not self.is_stopping
+        if self._query.was_set_back:
+            _log.warning("the clock was set back: another query begins, so that no batch waits")
+        return (watch.has_changed or self._query.was_set_back) and not self.is_stopping
 
     def _rows(self, parts: _Parts, events: SourceEvents, time: TimeRules) -> DataFrame:
         frame = events.frame

@@ -1,11 +1,15 @@
 """One streaming query of a job, from the source to the outputs, until it ends or is stopped.
 
-    JobQuery.run() ──► returns (stream changed, ended or stopped) · raises the error of a batch
+    JobQuery.run() ──► returns (stream changed, clock set back, ended or stopped) · raises the error
+                       of a batch
 
 A query reads events with the columns of one definition of the stream. When a new definition is
 published, the query ends between two batches, and the job begins another on the same checkpoint.
+So it does when the clock is set back: Spark waits for the next batch by the clock, and would wait
+until that has caught up.
 """
 
+import math
 import re
 import threading
 import time
@@ -24,6 +28,8 @@ from processor_runtime.spark.failure_text import failure_text
 from processor_runtime.spark.micro_batches import MicroBatches
 
 _POLL_SECONDS: Final = 0.02
+_SET_BACK_SECONDS: Final = 5.0
+"""A wait that is longer by less than this is not worth another query."""
 # What Spark, RocksDB and Percept say of state that is missing, cut off or altered.
 _UNREAD_STATE: Final = re.compile(
     r"CANNOT_LOAD_STATE_STORE|STDS_FAILED_TO_READ|block checksum mismatch|Corruption: "
@@ -59,6 +65,26 @@ class StreamWatch:
 
 
 @dataclass(slots=True)
+class WallClock:
+    """Tells whether the clock is set back, by a clock that nobody sets.
+
+    Args:
+        now: seconds, by the clock.
+        elapsed: seconds since some moment.
+    """
+
+    now: Callable[[], float] = time.time
+    elapsed: Callable[[], float] = time.monotonic
+    _furthest_apart: float = -math.inf
+
+    def is_set_back(self) -> bool:
+        """Return whether it has been set back since this was first asked."""
+        apart = self.now() - self.elapsed()
+        self._furthest_apart = max(self._furthest_apart, apart)
+        return apart < self._furthest_apart - _SET_BACK_SECONDS
+
+
+@dataclass(slots=True)
 class JobQuery:
     """A query that can be ended between two batches, from any thread.
 
@@ -69,6 +95,7 @@ class JobQuery:
         name: what Spark calls the query.
         checkpoint: its checkpoint.
         trigger: when batches begin.
+        clock: what Spark waits by.
     """
 
     rows: DataFrame
@@ -77,12 +104,14 @@ class JobQuery:
     name: str
     checkpoint: str
     trigger: Trigger
+    clock: WallClock = field(default_factory=WallClock)
+    was_set_back: bool = False
     _failure: BaseException | None = None
     _is_ending: threading.Event = field(default_factory=threading.Event)
     _query: StreamingQuery | None = None
 
     def run(self) -> None:
-        """Run until the source ends, `end` is called, or the stream has changed.
+        """Run until the source ends, `end` is called, the stream has changed or the clock.
 
         Raises:
             CheckpointDamaged: the state in the checkpoint cannot be read.
@@ -96,6 +125,10 @@ class JobQuery:
             while not self._query.awaitTermination(1):
                 if self.watch.has_changed or self._is_ending.is_set():
                     self.end()
+                elif self.clock.is_set_back():
+                    self.was_set_back = True
+                    # Nobody waits for the end: the batch under way may take its time.
+                    self.end(math.inf)
         except StreamingQueryException as error:
             if isinstance(self._failure, QueryEnding):
                 return

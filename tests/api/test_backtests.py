@@ -7,6 +7,7 @@ import pytest
 
 from api.backtests.service import WORKER_SEEN_MS
 from api.backtests.turns import TURN_MS
+from api.store.waits import CLOCKS_APART_MS
 from contract.service.tokens import Role
 from tests.api.documents import PATTERN, processor_document
 from tests.api.running import START_MS, Publish, ServiceUnderTest
@@ -178,13 +179,24 @@ def test_a_cancelled_backtest_stops(with_rule: ServiceUnderTest) -> None:
     assert [each["subject"] for each in log] == [f"{number}"]
 
 
+def test_a_silent_worker_loses_its_turn_also_after_the_clock_was_set_back(
+    with_rule: ServiceUnderTest,
+) -> None:
+    number = request(with_rule, processor_id="failed-logins")["number"]
+    claim(with_rule, "one")
+    with_rule.clock.time_ms -= CLOCKS_APART_MS
+    assert claim(with_rule, "two") is None
+    with_rule.clock.time_ms -= 3_600_000
+    assert claim(with_rule, "two")["number"] == number
+
+
 def test_a_silent_worker_loses_its_turn_three_times(with_rule: ServiceUnderTest) -> None:
     number = request(with_rule, processor_id="failed-logins")["number"]
     first = claim(with_rule, "one")
     with_rule.clock.time_ms += TURN_MS // 2
     told: dict[str, Any] = {"worker": "one", "attempt": 1, "events_done": 5, "events_total": 20}
     of_job(with_rule, f"/{number}/progress", **told)
-    with_rule.clock.time_ms += TURN_MS // 2 + 1
+    with_rule.clock.time_ms += TURN_MS // 2
     assert claim(with_rule, "two") is None  # it was told of in between
     with_rule.clock.time_ms += TURN_MS
     second = claim(with_rule, "two")

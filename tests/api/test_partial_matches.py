@@ -75,6 +75,14 @@ def test_a_question_is_forgotten_a_minute_after_it_was_last_asked(job: Reporting
     assert read(job.service)["jobs"][0]["answered_at"] is None
 
 
+def test_a_question_is_forgotten_also_if_the_clock_is_set_back(job: ReportingJob) -> None:
+    read(job.service)
+    job.service.clock.time_ms -= 50_000
+    assert len(asked(job)) == 1
+    job.service.clock.time_ms -= 3_600_000
+    assert asked(job) == []
+
+
 def test_so_many_keys_are_asked_about_and_no_more(
     job: ReportingJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:

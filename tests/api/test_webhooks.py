@@ -385,6 +385,17 @@ class TestDelivery:
         (found,) = deliveries(hooked, webhook)
         assert (found["state"], found["attempts"], len(receiver.came)) == ("delivered", 2, 1)
 
+    def test_a_pause_is_no_longer_if_the_clock_is_set_back(
+        self, hooked: ServiceUnderTest, receiver: Receiver
+    ) -> None:
+        asked(hooked, receiver.url)
+        receiver.status = 500
+        for came in (1, 2):
+            rounds_of(hooked).once()
+            rounds_of(hooked).once()
+            assert len(receiver.came) == came
+            hooked.clock.time_ms -= 3_600_000
+
     def test_what_is_kept_is_bounded(
         self, hooked: ServiceUnderTest, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
     ) -> None:

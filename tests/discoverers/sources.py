@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contract.snapshot import SnapshotProcessor
@@ -73,7 +73,7 @@ class FakeTime:
 
     def clock(self) -> Clock:
         """Return it as a clock of a discoverer."""
-        return Clock(now_ms=lambda: self.time_ms, wait=self._wait)
+        return Clock(lambda: self.time_ms, self._wait, lambda: sum(self.pauses))
 
     def _wait(self, event: threading.Event, seconds: float) -> bool:
         self.pauses.append(seconds)
@@ -128,7 +128,7 @@ class ScriptedDiscoverer(PeriodicPatternProcessorDiscoverer):
             self.close()
             return wait(event, seconds)
 
-        self._clock = Clock(self._clock.now_ms, closing_wait)
+        self._clock = replace(self._clock, wait=closing_wait)
 
     def snapshots(self) -> list[Snapshot]:
         """Return what a manager is told while the script is played."""

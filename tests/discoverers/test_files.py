@@ -177,9 +177,52 @@ def test_a_directory_that_is_gone_or_empty_takes_nothing_away(
     job: BackgroundDiscovery, rules: Path
 ) -> None:
     rules.rename(rules.with_name("elsewhere"))
-    eventually(lambda: "FileNotFoundError" in (job.health.last_error or ""))
+    absent = f"{rules}: No such file or directory. Correct the path, or create it"
+    eventually(lambda: job.health.last_error == absent)
     rules.mkdir()
     eventually(lambda: "holds no .yaml" in (job.health.last_error or ""))
+    assert actions(job.latest()) == {"a": ["fail"], "b": ["fail"]}
+
+
+def put_none(path: Path) -> None:
+    """Leave a path as it is: nothing is there."""
+
+
+def put_large(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(10_000_001)
+
+
+@pytest.mark.parametrize(
+    ("kind", "put", "told"),
+    [
+        ("file", put_none, "No such file or directory. Correct the path, or create it"),
+        ("file", Path.mkdir, "Is a directory. Name a file in it"),
+        ("file", put_large, "It is larger than 10,000,000 bytes. Divide it"),
+        ("directory", Path.touch, "Not a directory. A part of the path is a file; correct it"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_the_remedy(
+    tmp_path: Path, kind: str, put: Callable[[Path], object], told: str
+) -> None:
+    path = tmp_path / "rules.yaml"
+    put(path)
+    with watching(path, kind) as job:
+        eventually(lambda: job.health.last_error is not None)
+        assert job.health.last_error == f"{path}: {told}"
+
+
+def test_one_file_of_a_directory_that_cannot_be_read_is_told_with_the_remedy(
+    job: BackgroundDiscovery, rules: Path
+) -> None:
+    (rules / "a.yaml").unlink()
+    (rules / "a.yaml").symlink_to(rules)
+    (rules / "c.yaml").write_bytes(b"id: \xe9")
+    eventually(lambda: len(job.health.problems) == 2)
+    assert [each.message for each in job.health.problems] == [
+        "cannot be read: Is a directory. Name a file in it",
+        "byte 5 (0xe9) is no UTF-8. Save it as UTF-8",
+    ]
     assert actions(job.latest()) == {"a": ["fail"], "b": ["fail"]}
 
 

@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from discoverers import (
+    FoundProcessors,
     HealthStatus,
     ProcessorProblem,
     Snapshot,
@@ -201,6 +202,18 @@ def test_only_what_nobody_foresaw_is_logged_with_its_traceback(
     foreseen, unforeseen = caplog.records
     assert "trying again: OSError: gone" in foreseen.getMessage()
     assert (foreseen.exc_info, unforeseen.exc_info is not None) == (None, True)
+
+
+@pytest.mark.parametrize("set_by_ms", [-3_600_000, 3_600_000])
+def test_readings_are_as_far_apart_as_before_if_the_clock_is_set(set_by_ms: int) -> None:
+    class Setting(ScriptedDiscoverer):
+        def get_processors(self) -> FoundProcessors | None:
+            self.time.time_ms += set_by_ms
+            return super().get_processors()
+
+    discoverer = Setting(found(), found())
+    discoverer.snapshots()
+    assert discoverer.time.pauses == [5, 5]
 
 
 def test_numbers_go_on_from_the_snapshot_of_the_checkpoint() -> None:

@@ -44,8 +44,12 @@ class PrivatePostgresql:
             mode: fast cuts connections and writes everything down; immediate does not, so that
                 the next start recovers from the log.
         """
-        self._ctl("stop", "-m", mode)
+        self.stop(mode)
         self.start()
+
+    def stop(self, mode: Literal["fast", "immediate"]) -> None:
+        """End it, as `restart` does."""
+        self._ctl("stop", "-m", mode)
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""

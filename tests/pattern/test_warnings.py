@@ -42,6 +42,9 @@ GROUPS = Pattern.begin(Pattern.begin("a").next("b")).one_or_more()
             ["steps[1].times", "after_match_skip.throw_on_miss"],
         ),
         (Pattern.begin("a").where("x > 10 AND x < 5"), ["steps[0].where"]),
+        (Pattern.begin("a").where("x = NULL AND y = 1"), ["steps[0].where"]),
+        (LOOP.until("NULL <> x").next("c").within(5), ["steps[1].until"]),
+        (Pattern.begin("a").where("x = NULL AND y > 2 AND y < 1"), ["steps[0].where"] * 2),
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ import pytest
 
 from contract.snapshot import Snapshot, StreamDefinition
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.spark.job_query import JobQuery, QueryEnding, StreamWatch
+from processor_runtime.spark.job_query import JobQuery, QueryEnding, StreamWatch, WallClock
 from tests.processor_runtime.core.published import stream
 
 
@@ -49,7 +49,11 @@ class SparkQuery:
         self.told.append("in a trigger" if is_active else "between triggers")
         return {"isTriggerActive": is_active}
 
+    def awaitTermination(self, _seconds: float) -> bool:  # noqa: N802 - Spark's name
+        return not self.isActive
+
     def stop(self) -> None:
+        self.isActive = False
         batch = threading.Thread(target=self._begin_batch)
         batch.start()
         batch.join(60)
@@ -59,6 +63,23 @@ class SparkQuery:
     def _begin_batch(self) -> None:
         with pytest.raises(QueryEnding):
             self.query._batch(None, 7)  # type: ignore[arg-type] # no frame is looked at
+
+
+class WrittenAs:
+    """A frame whose writer starts a given query, whatever it is asked before."""
+
+    def __init__(self, query: SparkQuery) -> None:
+        self._query = query
+
+    @property
+    def writeStream(self) -> "WrittenAs":  # noqa: N802 - Spark's name
+        return self
+
+    def start(self) -> SparkQuery:
+        return self._query
+
+    def __getattr__(self, _name: str) -> Any:
+        return lambda *_given, **_named: self
 
 
 def job_query(batches: Any, newest: Snapshot | None, read: StreamDefinition) -> JobQuery:
@@ -102,3 +123,24 @@ def test_a_batch_that_was_cut_off_ends_with_the_columns_it_began_with() -> None:
     with pytest.raises(QueryEnding):
         query._batch(frame, 8)
     assert batches.ran == [7]
+
+
+def test_only_a_clock_that_is_set_back_has_changed() -> None:
+    moments = iter([(100.0, 1.0), (101.0, 2.0), (99.0, 3.0), (9_000.0, 4.0), (8_990.0, 5.0)])
+    now = [0.0, 0.0]
+    clock = WallClock(now=lambda: now[0], elapsed=lambda: now[1])
+    told = []
+    for now[:] in moments:
+        told.append(clock.is_set_back())
+    assert told == [False, False, False, False, True]
+
+
+def test_a_query_that_waits_by_a_clock_that_was_set_back_ends_after_its_batch() -> None:
+    query = job_query(BatchesThatCount(), published(stream()), stream())
+    spark_query: Any = SparkQuery(query, iter([True, False]))
+    now = iter([10_000.0, 10_000.0, 0.0])
+    query.clock = WallClock(now=lambda: next(now), elapsed=lambda: 0.0)
+    query.rows = WrittenAs(spark_query)  # type: ignore[assignment] # Spark's writer is not needed
+    query.run()
+    assert query.was_set_back
+    assert spark_query.told == ["in a trigger", "between triggers", "stopped"]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -163,27 +163,35 @@ def test_a_table_of_ones_own_must_fit(
         sink().write(frame(spark, match()), 0, 1)
 
 
-def test_a_database_that_fails_for_a_moment_is_tried_again(
-    spark: SparkSession, sink: Sink, url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("away_seconds", "rows"), [(60, 1), (200, 0)])
+def test_a_database_that_is_away_is_tried_again_for_a_time(
+    spark: SparkSession, sink: Sink, monkeypatch: pytest.MonkeyPatch, away_seconds: int, rows: int
 ) -> None:
-    written = sink()
+    written, clock = sink(), [0.0]
     insert = written._insert
-    failures = [OperationalError("INSERT", None, Exception("gone away"))] * 2
+    monkeypatch.setattr(written, "_now", lambda: clock[0])
+    monkeypatch.setattr(written, "_sleep", lambda seconds: clock.append(clock.pop() + seconds))
 
     def failing_insert(*arguments: Any) -> None:
-        if failures:
-            raise failures.pop()
+        if clock[0] < away_seconds:
+            raise OperationalError("INSERT", None, Exception("gone away"))
         insert(*arguments)
 
+    written.write(frame(spark, match(1)), 0, 1)
     monkeypatch.setattr(written, "_insert", failing_insert)
-    written.write(frame(spark, match()), 0, 1)
-    assert len(stored(url)) == 1
+    with nullcontext() if rows else pytest.raises(OperationalError, match="gone away"):
+        written.write(frame(spark, match(2)), 1, 1)
+    assert 60 <= clock[0] <= 120
+    with written._engine.connect() as connection:
+        found = connection.execute(text("SELECT count(*) FROM found")).scalar_one()
+    assert found == 1 + rows
 
 
 def test_a_database_that_is_not_there_is_named_without_its_password(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
 ) -> None:
     wanted = output(
+        give_up_after_seconds=0,
         type="jdbc",
         url="jdbc:postgresql://127.0.0.1:1/test",
         table="found",
@@ -191,7 +199,6 @@ def test_a_database_that_is_not_there_is_named_without_its_password(
         password_env="DB_PASSWORD",  # noqa: S106 - the name of a variable
     )
     around = surroundings(environment={"DB_PASSWORD": "hush-hush"})
-    monkeypatch.setattr("processor_runtime.spark.sinks.jdbc.sink._ATTEMPTS", 1)
     with create_sinks([wanted], around) as outputs, pytest.raises(OutputFailed) as told:
         outputs.write(frame(spark, match()), 0, {"match": 1})
     assert "postgresql+psycopg://percept:***@127.0.0.1:1/test" in str(told.value)

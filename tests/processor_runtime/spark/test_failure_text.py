@@ -1,5 +1,7 @@
 """The last line of a failed job: the root of it, in one line, without secrets."""
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,6 +73,12 @@ def test_a_failure_that_nobody_has_foreseen_says_where_it_arose() -> None:
     assert told.startswith(f"KeyError: 'rules' ({place}, line ")
     refused = JobFileError(Path("job.yaml"), [])
     assert place not in ending_text(refused, ())
+
+
+def test_an_error_of_the_system_is_words_that_say_which_file_and_what_to_do() -> None:
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/out/1.json")
+    told = "/out/1.json: No space left on device. Make room"
+    assert ending_text(error, ()) == failure_text(error, ()) == told
 
 
 @pytest.mark.parametrize("secrets", [["key-1", "key-1-of-all"], ["key-1-of-all", "key-1", ""]])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from processor_runtime.spark.java_output import told_by_java
+from processor_runtime.spark.java_output import LogRefused, java_output_to, told_by_java
 
 BROKEN = "EOFError (serializers.py, line 604)"
 DEATH = """\
@@ -41,3 +41,10 @@ def test_any_other_reason_stays_as_it_is(tmp_path: Path) -> None:
     log.write_text(DEATH)
     for reason in ("ValueError: x (stages.py, line 1)", "EOFError (rules.py, line 604)"):
         assert told_by_java(reason, log, since=0) == reason
+
+
+def test_a_log_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
+    told = f"{tmp_path} cannot be written: Is a directory. Name a file in it"
+    with pytest.raises(LogRefused) as refused, java_output_to(tmp_path):
+        pass
+    assert str(refused.value) == told

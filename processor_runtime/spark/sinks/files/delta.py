@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 
 from processor_runtime.job_file.outputs import DeltaOutput
 from processor_runtime.secret_names import secret_options
+from processor_runtime.spark.failure_text import without
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import with_times
 
@@ -21,10 +22,10 @@ class DeltaSink:
         self._transactions = f"percept/{surroundings.checkpoint_id}/{output.name}"
         self.secrets = secret_options(output.options)
         self.remedy = (
-            "Look at whether the job may write there. Delta Lake for Spark is "
-            "io.delta:delta-spark_2.13, under packages, and needs spark.sql.extensions and "
-            "spark.sql.catalog.spark_catalog under spark; its page on this version of Spark says "
-            "which. The batch is written again when the job is started again."
+            f"Look at whether the job may write to {without(output.path, ())}. Delta Lake for "
+            "Spark is io.delta:delta-spark_2.13, under packages, and needs spark.sql.extensions "
+            "and spark.sql.catalog.spark_catalog under spark; its page on this version of Spark "
+            "says which. The batch is written again when the job is started again."
         )
 
     def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:

@@ -12,6 +12,7 @@ from processor_runtime.job_file.outputs import JsonOutput, ParquetOutput
 from processor_runtime.output.line_files import ROWS_PER_FILE
 from processor_runtime.rows.line_route import BatchLines, LineDirectory
 from processor_runtime.secret_names import secret_options
+from processor_runtime.spark.failure_text import without
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings
@@ -21,6 +22,10 @@ _LINES: Final = "lines"
 _TEXT_SUFFIX: Final = ".txt"
 _JSON_SUFFIX: Final = ".json"
 _NO_LINES: Final = BatchLines()
+
+
+class LinesRemoved(RuntimeError):
+    """Files with lines of a batch were removed before they were moved into it."""
 
 
 class FileSink:
@@ -36,9 +41,9 @@ class FileSink:
         self._batches: BatchDirectories | None = None
         self.secrets = secret_options(output.options)
         self.remedy = (
-            "Look at whether the job may write there and whether there is room. A new checkpoint "
-            "needs a new path, or one that was emptied. The batch is written again, as a whole, "
-            "when the job is started again."
+            f"Look at {without(output.path, ())}: whether the job may write there, and whether "
+            "there is room. A new checkpoint needs a new path, or one that was emptied. The batch "
+            "is written again, as a whole, when the job is started again."
         )
 
     def write(
@@ -58,6 +63,7 @@ class FileSink:
 
         Raises:
             DirectoryTaken: the directory belongs to another job, output or checkpoint.
+            LinesRemoved: files of lines are not there any more.
         """
         is_first = self._batches is None
         if self._batches is None:
@@ -127,4 +133,9 @@ def _put_lines(directory: HadoopDirectory, lines: BatchLines) -> None:
         raise AssertionError("files are written for outputs of this machine only")
     target.mkdir(parents=True, exist_ok=True)
     for number, path in enumerate(sorted(lines.files)):
-        Path(path).rename(target / f"{_LINES}-{number:05}{_JSON_SUFFIX}")
+        try:
+            Path(path).rename(target / f"{_LINES}-{number:05}{_JSON_SUFFIX}")
+        except FileNotFoundError:
+            raise LinesRemoved(
+                f"{path} was removed while the job ran; leave its files alone"
+            ) from None

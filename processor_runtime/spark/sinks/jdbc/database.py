@@ -6,6 +6,8 @@ from typing import Any, Final
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
+from contract.connections import postgresql_timeouts
+
 _TIMEOUT_SECONDS: Final = 60
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -43,7 +45,7 @@ def database_engine(url: str, user: str | None, password: str | None) -> Engine:
         # JSON is text already; it need not be parsed and serialized again.
         json_serializer=str,
         hide_parameters=True,
-        connect_args={"connect_timeout": _TIMEOUT_SECONDS},
+        connect_args=postgresql_timeouts(_TIMEOUT_SECONDS, _TIMEOUT_SECONDS, parsed.query),
     )
     event.listen(engine, "begin", _limit_statements)
     return engine

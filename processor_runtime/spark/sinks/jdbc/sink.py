@@ -9,7 +9,7 @@ complete batch or nothing.
 import logging
 import time
 from collections.abc import Callable
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, Row
@@ -27,7 +27,8 @@ from processor_runtime.spark.sinks.output_sink import SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import instant
 from processor_runtime.spark.sinks.row_identity import with_identity
 
-_ATTEMPTS: Final = 3
+# A database that restarts is there again within a minute.
+_BACKOFF: Final = Backoff(limit_seconds=10)
 
 _log = logging.getLogger("percept.outputs")
 
@@ -39,6 +40,7 @@ class JdbcSink:
         output: the table, and how to reach it.
         surroundings: contains the environment with the password.
         sleep: waits between attempts.
+        now: seconds, by a clock that nobody sets.
 
     Raises:
         ValueError: the variable with the password is not set, or the URL is invalid.
@@ -49,6 +51,7 @@ class JdbcSink:
         output: JdbcOutput,
         surroundings: SinkSurroundings,
         sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         password = None
         if output.password_env is not None:
@@ -58,7 +61,9 @@ class JdbcSink:
         self._creates_table = output.create_table
         self._rows_per_statement = output.rows_per_statement
         self._is_prepared = False
+        self._give_up_after_seconds = output.give_up_after_seconds
         self._sleep = sleep
+        self._now = now
         self.secrets = frozenset({password or "", self._engine.url.password or ""})
         self.remedy = (
             f"Look at {self._engine.url.render_as_string(hide_password=True)} and its table "
@@ -76,16 +81,18 @@ class JdbcSink:
         if row_count == 0:
             return
         named = with_identity(rows, batch_id, row_count)
-        for attempt in range(1, _ATTEMPTS + 1):
+        ends_at = self._now() + self._give_up_after_seconds
+        for attempt in count(1):
             try:
                 self._insert(named, batch_id, row_count)
             except OperationalError as error:
-                if attempt == _ATTEMPTS:
+                pause_seconds = _BACKOFF.seconds(attempt)
+                if self._now() + pause_seconds > ends_at:
                     raise
                 _log.warning(
                     "the database failed, trying again: %s", first_line(error.orig or error)
                 )
-                self._sleep(Backoff().seconds(attempt))
+                self._sleep(pause_seconds)
             else:
                 return
 
