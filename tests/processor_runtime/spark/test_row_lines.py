@@ -15,9 +15,9 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL, InlineLines, rows_as_pandas
 from processor_runtime.spark.sinks.row_columns import row_lines
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.letters import event, processor, sequence, stream, version
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Options, Pipeline
-from tests.processor_runtime.core.published import event, processor, sequence, stream, version
 
 YEAR_1_MS = -62_135_596_800_000
 YEAR_9999_MS = 253_402_300_799_999

@@ -23,8 +23,7 @@ from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
 from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.processor_runtime.core.pipeline import Event
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     absence,
     event,
     processor,
@@ -32,6 +31,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.processor_runtime.core.pipeline import Event
 
 SHARD = 7
 
