@@ -7,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import Pattern, find_matches
+from tests.letters import absence, event, processor, stream, taken, version
 from tests.processor_runtime.core.pipeline import Pipeline
-from tests.processor_runtime.core.published import (
-    absence,
-    event,
-    processor,
-    stream,
-    taken,
-    version,
-)
 
 WITHIN_MS = 12
 PATTERN = absence("a", "b", WITHIN_MS)
@@ -39,8 +32,7 @@ def in_a_list(events: list[dict[str, Any]], *, at_the_end: bool) -> Counter[tupl
 def in_a_job(events: list[dict[str, Any]]) -> Counter[tuple[str, int]]:
     job = Pipeline(stream())
     job.publish(processor("p", version(1, PATTERN)))
-    job.batch(events)
-    job.advance(LAST_MS)
+    job.batch(events, until_ms=LAST_MS)
     return Counter((taken(row), row.end_ms or 0) for row in job.rows_of("match"))
 
 

@@ -1,38 +1,24 @@
 """Payments of which nearly each completes a match, as files of CSV, and rules that find them."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import yaml
+from tests.letters import followed
+from tests.processor_runtime.rule_documents import Document, put_job, rule_of, stream_of
 
 BEGIN_MS: Final = 1_767_225_600_000
-STREAM: Final = {
-    "name": "payments",
-    "schema": "ts BIGINT, user STRING, action STRING, amount DOUBLE",
-    "event_time_column": "ts",
-}
-RULES: Final[Sequence[dict[str, Any]]] = [
-    {
-        "id": f"pair-{number}",
-        "stream": "payments",
-        "pattern": {
-            "steps": [
-                {"name": "fail", "where": "action = 'fail'"},
-                {
-                    "name": "pay",
-                    "contiguity": "followed_by",
-                    "where": f"action = 'pay' AND amount > {number}",
-                },
-            ],
-            "within": "10 seconds",
-        },
-        "key_by": ["user"],
-        "select": {"amount": "pay.amount", "user": "fail.user"},
-    }
-    for number in range(3)
-]
+STREAM: Final = stream_of("payments", "ts BIGINT, user STRING, action STRING, amount DOUBLE")
+
+
+def _rule(number: int) -> Document:
+    pay = ("pay", f"action = 'pay' AND amount > {number}")
+    pattern = followed(("fail", "action = 'fail'"), pay, within="10 seconds")
+    select = {"amount": "pay.amount", "user": "fail.user"}
+    return rule_of(f"pair-{number}", "payments", pattern, key_by=["user"], select=select)
+
+
+RULES: Final = [_rule(number) for number in range(3)]
 SOURCE: Final = {
     "format": "csv",
     "path": "in",
@@ -46,10 +32,7 @@ _USERS: Final = ("ana", "b\\ob", "é 日", "dan/1")
 
 def put_payments(folder: Path, files: int, events_per_file: int) -> None:
     """Write files of events to `folder/in`, and the rules to `folder/rules`."""
-    for name in ("in", "rules"):
-        (folder / name).mkdir(parents=True)
-    rules = yaml.safe_dump([STREAM, *RULES], allow_unicode=True)
-    (folder / "rules" / "rules.yaml").write_text(rules, encoding="utf-8")
+    put_job(folder, STREAM, *RULES)
     for file in range(files):
         lines = ["ts,user,action,amount"]
         for number in range(file * events_per_file, (file + 1) * events_per_file):

@@ -19,54 +19,33 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.letters import absence, contents, event, job_of, processor, sequence, stream, version
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
-    absence,
-    contents,
-    event,
-    processor,
-    sequence,
-    stream,
-    version,
-)
-from tests.processor_runtime.core.random_rules import KEYS, rule_patterns
+from tests.processor_runtime.core.random_rules import KEYS, arrivals, rule_patterns
 from tests.properties import slow_property
 
+SKIPS = {"after_match_skip": {"strategy": "skip_past_last_event"}}
+QUIET = {"group": {"for": 7}, "budget": {"at_most": 2, "for": 30}}
 RULES = [
     processor("a", version(1, sequence("ab", within_ms=6))),
     processor("b", version(1, absence("a", "b", 7))),
-    processor(
-        "c",
-        version(
-            1,
-            sequence("abc", within_ms=20, after_match_skip={"strategy": "skip_past_last_event"}),
-            key_by=None,
-        ),
-    ),
-    processor(
-        "d",
-        version(
-            1,
-            sequence("a"),
-            alert={"group": {"for": 7}, "budget": {"at_most": 2, "for": 30}},
-        ),
-    ),
+    processor("c", version(1, sequence("abc", within_ms=20, **SKIPS), key_by=None)),
+    processor("d", version(1, sequence("a"), alert=QUIET)),
 ]
 CLAUSE = (
     "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES LAST(B.price) AS price "
     "AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+ C) WITHIN INTERVAL '20' MILLISECOND "
     "DEFINE A AS name = 'a', B AS name = 'b' AND price > FIRST(A.price), C AS name = 'c')"
 )
+AT_MOST = st.integers(1, 2)
 ALERTS = st.fixed_dictionaries(
     {},
     optional={
         "suppress": st.fixed_dictionaries(
-            {"for": st.sampled_from([3, 10, 40]), "at_most": st.integers(1, 2)}
+            {"for": st.sampled_from([3, 10, 40]), "at_most": AT_MOST}
         ),
         "group": st.fixed_dictionaries({"for": st.sampled_from([7, 30])}),
-        "budget": st.fixed_dictionaries(
-            {"for": st.sampled_from([10, 50]), "at_most": st.integers(1, 2)}
-        ),
+        "budget": st.fixed_dictionaries({"for": st.sampled_from([10, 50]), "at_most": AT_MOST}),
     },
 )
 
@@ -83,21 +62,6 @@ def random_rules(draw: st.DrawFn) -> list[SnapshotProcessor]:
             processor("d", version(1, {"match_recognize": CLAUSE}, key_by=None, alert=draw(ALERTS)))
         )
     return rules
-
-
-@st.composite
-def arrivals(draw: st.DrawFn) -> tuple[int, list[Event]]:
-    """Return an allowed delay, and events in order of arrival, late by no more than that."""
-    delay_ms = draw(st.sampled_from([0, 3, 30]))
-    arriving: list[tuple[int, int, Event]] = []
-    time_ms = 1_000
-    for place in range(draw(st.integers(1, 60))):
-        time_ms += draw(st.sampled_from([0, 1, 1, 2, 5]))
-        happened = event(
-            draw(st.sampled_from("abcx")), time_ms, user=draw(st.sampled_from("uv")), price=place
-        )
-        arriving.append((time_ms + draw(st.integers(0, delay_ms)), place, happened))
-    return delay_ms, [happened for *_, happened in sorted(arriving, key=lambda item: item[:2])]
 
 
 def history(events: list[Event]) -> pl.DataFrame:
@@ -126,14 +90,16 @@ class Story:
 
 @st.composite
 def stories(draw: st.DrawFn) -> Story:
-    delay_ms, events = draw(arrivals())
+    delay_ms, events = draw(arrivals(users="uv"))
     cuts = sorted(draw(st.sets(st.integers(1, len(events)), max_size=8)))
     batches = [events[begin:end] for begin, end in pairwise([0, *cuts, len(events)])]
     published = draw(st.one_of(st.just(RULES), random_rules(), random_rules()))
     return Story(published, delay_ms, batches, draw(st.integers(1, 70)), closes=draw(st.booleans()))
 
 
-def check(story: Story) -> None:
+@slow_property()
+@given(stories())
+def test_a_backtest_finds_what_a_job_gives_out(story: Story) -> None:
     events = [event for batch in story.batches for event in batch]
     every_kind = MatchSettings(frozenset(ROW_KINDS))  # what is suppressed is told, too
     job = Pipeline(stream(story.delay_ms, order_by=["price"]), Options(matching=every_kind))
@@ -160,16 +126,9 @@ def check(story: Story) -> None:
     assert counted == Counter(grouped=kinds["grouped"], suppressed=kinds["suppressed"])
 
 
-@slow_property()
-@given(stories())
-def test_a_backtest_finds_what_a_job_gives_out(story: Story) -> None:
-    check(story)
-
-
 @pytest.mark.parametrize(("count", "batches"), [(6, 6), (1_000, 20)])
 def test_few_events_are_read_in_few_batches(count: int, batches: int) -> None:
-    job = Pipeline(stream(0), Options())
-    job.publish(*RULES[:1])
+    job = job_of(*RULES[:1])
     rules = compile_rules(resolve(Timeline(), job.snapshot, None), job.stream, RuleDefaults())
     events = history([event("x", number) for number in range(count)])
     read = [part.counts.events for part in replayed(rules, events, closes_windows=True)]

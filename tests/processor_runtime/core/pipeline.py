@@ -7,9 +7,10 @@ the timers, and the files of the checkpoint. Everything else is the code that a 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import polars as pl
 
@@ -61,6 +62,8 @@ Events = Sequence[Event] | pl.DataFrame
 """Events, or a frame of the columns of the stream: for values that no Python object can hold."""
 
 _POSITIONS_PER_PARTITION = 1 << 40
+_OUTLIVING = ("batch_id", "watermark_ms", "newest_ms", "rows", "_wakes")
+"""What outlives a process, beside the states."""
 
 
 class DictState(StateInMemory):
@@ -112,30 +115,16 @@ class Options:
     """Whether events have the time at which their batch is planned."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Checkpoint:
-    """Everything that outlives a process, before a batch; and that batch."""
-
-    batch_id: int
-    watermark_ms: int
-    newest_ms: int | None
-    states: tuple[DictState, ...]
-    wakes: tuple[int | None, ...]
-    events: "Events"
+class _Batch(NamedTuple):
+    events: Events
     partitions: int
-    rows: int
     clock_ms: int
     has_tick: bool
     reads_ms: int | None
 
 
 class Pipeline:
-    """A job over micro-batches that the test decides on.
-
-    Args:
-        stream: what events look like; its event time column holds milliseconds.
-        options: how the job works.
-    """
+    """A job over micro-batches that the test decides on."""
 
     def __init__(self, stream: StreamDefinition, options: Options | None = None) -> None:
         self.stream = stream
@@ -150,7 +139,6 @@ class Pipeline:
         self._files = DictFiles()
         self._clock_ms = NO_WATERMARK_MS
         self._wakes: list[int | None] = [None] * self.options.shards
-        self._before: _Checkpoint | None = None
         self.asked: list[AskedKey] = []
         """What is asked of keys, from the next batch on."""
         self.list_contents: dict[str, bytes] = {}
@@ -197,7 +185,7 @@ class Pipeline:
             }
         )
 
-    def batch(
+    def batch(  # noqa: PLR0913 - all but the events by name
         self,
         events: Iterable[Event] | pl.DataFrame = (),
         *,
@@ -205,26 +193,25 @@ class Pipeline:
         clock_ms: int | None = None,
         has_tick: bool = False,
         reads_ms: int | None = None,
+        until_ms: int | None = None,
     ) -> list[OutputRow]:
         """Run a micro-batch of these events, in order of arrival; return its rows of output.
 
         It is planned at `clock_ms`; by default each is a millisecond after the one before. Beside
-        the events it reads one of the time `reads_ms`, which concerns nobody.
+        the events it reads one of the time `reads_ms`, which concerns nobody. Another batch may
+        follow, after which all events up to `until_ms` are there.
         """
-        self._before = _Checkpoint(
-            self.batch_id,
-            self.watermark_ms,
-            self.newest_ms,
-            tuple(DictState(state) for state in self.states),
-            tuple(self._wakes),
+        self._last = _Batch(
             events if isinstance(events, pl.DataFrame) else list(events),
             partitions,
-            len(self.rows),
             1_000 + self.batch_id if clock_ms is None else clock_ms,
             has_tick,
             reads_ms,
         )
-        return self._run(self._before)
+        self._before = {name: copy(getattr(self, name)) for name in _OUTLIVING}
+        self._states_before = [DictState(state) for state in self.states]
+        rows = self._run(self._last)
+        return rows if until_ms is None else rows + self.advance(until_ms)
 
     def tick(self, clock_ms: int) -> list[OutputRow]:
         """Run a batch without events, in which there is a tick."""
@@ -250,19 +237,15 @@ class Pipeline:
 
     def replay(self) -> list[OutputRow]:
         """Let another process run the last batch again, after a crash at the end of it."""
-        before = self._before
-        assert before is not None
-        self.batch_id = before.batch_id
-        self.watermark_ms, self.newest_ms = before.watermark_ms, before.newest_ms
-        self.states = [DictState(state) for state in before.states]
-        self._wakes = list(before.wakes)
-        del self.rows[before.rows :]
+        for name, value in self._before.items():
+            setattr(self, name, copy(value))
+        self.states = [DictState(state) for state in self._states_before]
         self._start()
-        return self._run(before)
+        return self._run(self._last)
 
     # One micro-batch
 
-    def _run(self, batch: _Checkpoint) -> list[OutputRow]:
+    def _run(self, batch: _Batch) -> list[OutputRow]:
         if self.newest_ms is not None and not self.options.by_clock:
             # Spark begins with 0, which the runtime takes for no watermark.
             watermark_ms = self.newest_ms - self.stream.allowed_delay_ms - 1
@@ -348,7 +331,7 @@ class Pipeline:
         return ListContent(digest, data_type, read)
 
     def _key_stages(
-        self, rules: RuleSet, clock: BatchClock, batch: _Checkpoint
+        self, rules: RuleSet, clock: BatchClock, batch: _Batch
     ) -> Iterator[tuple[KeyStage, list[tuple[int, EventBlock]]]]:
         """Run the first stage on each partition of the events, in two frames each."""
         settings = KeyStageSettings(
@@ -431,7 +414,6 @@ class Pipeline:
 
     @property
     def timeline(self) -> Timeline:
-        """The timeline of the last batch."""
         return self._pins.timeline
 
     @property
@@ -441,7 +423,6 @@ class Pipeline:
 
     @property
     def state_names(self) -> set[str]:
-        """The names of all values in the state of all shards."""
         return {name for state in self.states for name in state}
 
     def rows_of(self, kind: str, processor_id: str | None = None) -> list[OutputRow]:

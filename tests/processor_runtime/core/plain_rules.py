@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.processor_runtime.core.published import Document, sequence
+from tests.letters import Document, followed, sequence, with_step
 
 SELECTS: Sequence[dict[str, str]] = [
     {},
@@ -15,39 +15,15 @@ SELECTS: Sequence[dict[str, str]] = [
     {"text": "CONCAT(a.name, b.user)"},
     {"first": "FIRST(a.ts)", "last": "a.ts", '"odd"': "FIRST(b.name)"},
 ]
+AB = sequence("ab", within_ms=20)
 PATTERNS: Sequence[Document] = [
-    sequence(["a", "b"], within_ms=20),
-    sequence(["a", "b"], within_ms=20, after_match_skip={"strategy": "skip_past_last_event"}),
-    {
-        "steps": [
-            {"name": "a", "where": "name = 'a'", "times": {"from": 1, "to": None}},
-            {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
-        ],
-        "within_ms": 20,
-    },
-    {
-        "steps": [
-            {"name": "a", "where": "name = 'a'"},
-            {"name": "c", "contiguity": "followed_by", "where": "name = 'c'", "optional": True},
-            {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
-        ],
-        "within_ms": 20,
-    },
+    AB,
+    AB | {"after_match_skip": {"strategy": "skip_past_last_event"}},
+    with_step(AB, 0, times={"from": 1, "to": None}),
+    with_step(sequence("acb", within_ms=20), 1, optional=True),
     # Of the shape of the first one, with other names.
-    {
-        "steps": [
-            {"name": 'b "', "where": "name = 'a'"},
-            {"name": "a", "contiguity": "followed_by", "where": "name = 'b'"},
-        ],
-        "within_ms": 20,
-    },
-    {
-        "steps": [
-            {"name": "a", "where": "name = 'a'"},
-            {"name": "b", "contiguity": "followed_by", "where": "name = 'b' AND price > 0"},
-        ],
-        "within_ms": 20,
-    },
+    followed(('b "', "name = 'a'"), ("a", "name = 'b'"), within_ms=20),
+    with_step(AB, 1, where="name = 'b' AND price > 0"),
 ]
 MORE: Sequence[Document] = [
     {},

@@ -1,17 +1,20 @@
-"""Random patterns for rules over the letters of `published.stream`, in both languages.
+"""Random events of `letters.stream`, and random patterns over its letters in both languages.
 
 strategies of the two languages ──rule_patterns──► the key `pattern` of a version
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from cep import Pattern, PatternError
 from tests.brute_force import strategies
-from tests.processor_runtime.core.published import Document
+from tests.letters import Document, event
+from tests.processor_runtime.core.pipeline import Event
 
 KEYS: Final = st.sampled_from([["user"], ["user"], ["user", "name"], ["name"], None])
+PRICES: Final = st.integers(0, 3) | st.none()
 _DEFINITIONS: Final = (
     "name = 'a'",
     "name <> 'a'",
@@ -21,6 +24,53 @@ _DEFINITIONS: Final = (
     "price - FIRST(A.price) < 9",
     "COUNT(B.*) < 2",
 )
+
+
+def sorted_events(  # noqa: PLR0913 - what differs between tests
+    names: str,
+    until_ms: int,
+    *,
+    users: Sequence[str | None] = ("u", "v", "w'\"\\é", None),
+    prices: st.SearchStrategy[int | None] = PRICES,
+    min_size: int = 0,
+    max_size: int = 60,
+) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Return events from 1,000 on, in order of time."""
+    happened = st.builds(
+        event,
+        st.sampled_from(names),
+        st.integers(1_000, until_ms),
+        user=st.sampled_from(users),
+        price=prices,
+    )
+    drawn = st.lists(happened, min_size=min_size, max_size=max_size)
+    return drawn.map(lambda given: sorted(given, key=lambda each: int(each["ts"])))
+
+
+@st.composite
+def arrivals(  # noqa: PLR0913 - what differs between tests
+    draw: st.DrawFn,
+    *,
+    delays: Sequence[int] = (0, 3, 30),
+    names: str = "abcx",
+    users: str = "uvw",
+    sizes: tuple[int, int] = (1, 60),
+    passing: Sequence[int] = (0, 1, 1, 2, 5),
+    prices: st.SearchStrategy[int] | None = None,
+) -> tuple[int, list[Event]]:
+    """Return an allowed delay, and events in order of arrival, late by no more than that.
+
+    Prices are places in the stream, unless they are drawn.
+    """
+    delay_ms, time_ms = draw(st.sampled_from(delays)), 1_000
+    arriving = []
+    for place in range(draw(st.integers(*sizes))):
+        time_ms += draw(st.sampled_from(passing))
+        price = place if prices is None else draw(prices)
+        name, user = draw(st.sampled_from(names)), draw(st.sampled_from(users))
+        happened = event(name, time_ms, user=user, price=price)
+        arriving.append((time_ms + draw(st.integers(0, delay_ms)), place, happened))
+    return delay_ms, [happened for *_, happened in sorted(arriving, key=lambda item: item[:2])]
 
 
 def rule_patterns() -> st.SearchStrategy[Document]:

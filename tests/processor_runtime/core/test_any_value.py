@@ -18,19 +18,16 @@ from hypothesis import strategies as st
 
 from cep import PatternProcessFunction, ProcessContext
 from cep.processor import Steps
-from cep.signing.code import CodeUse, sign
-from cep.signing.keys import SigningKey, SigningKeys
 from contract.report_parts import ReportPart
 from processor_runtime.reporting.heartbeats import heartbeat, running_version
 from processor_runtime.reporting.shortening import reported_match
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.valid_text import with_valid_text
-from processor_runtime.rules.loading import RuleDefaults
+from tests.letters import Document, processor, sequence, stream, version
+from tests.processor_runtime.core.code_signing import WITH_KEYS, signed_function
 from tests.processor_runtime.core.pipeline import Options, Pipeline
-from tests.processor_runtime.core.published import Document, processor, sequence, stream, version
 from tests.properties import slow_property
 
-KEY = SigningKey("k1", b"k" * 32)
 YEAR_1_US = -62_135_596_800_000_000
 YEAR_10000_US = 253_402_300_800_000_000
 YEAR_1_DAYS, YEAR_10000_DAYS = -719_162, 2_932_897
@@ -151,13 +148,12 @@ def job_with(ddl: str, *, is_key: bool = False) -> Pipeline:
     """Return a job with rules that wait, compare, select, give out and key by the column x."""
     job = Pipeline(
         stream().model_copy(update={"ddl": f"user STRING, name STRING, ts BIGINT, x {ddl}"}),
-        Options(defaults=RuleDefaults(signing_keys=SigningKeys((KEY,)))),
+        Options(defaults=WITH_KEYS),
     )
-    code = sign(Everything, KEY, CodeUse.FUNCTION).to_document()
     rules: dict[str, Document] = {
         "plain": {},
         "select": {"select": {"x": "a.x", "last": "LAST(b.x)", "n": "COUNT(a.x)"}},
-        "code": {"function": code},
+        "code": {"function": signed_function(Everything)},
     }
     if is_key:
         compared = sequence("ab")
@@ -177,8 +173,7 @@ def run(job: Pipeline, values: pa.Array) -> None:
     """Let the values come twice, so that they wait in state, and let the last batch come again."""
     job.batch(events_of(values, 1_000, "a"))
     job.restart()
-    job.batch(events_of(values, 2_000, "b"))
-    job.advance(3_000)
+    job.batch(events_of(values, 2_000, "b"), until_ms=3_000)
     before = [row for row in job.rows if row.kind == "match"]
     job.replay()
     assert [row for row in job.rows if row.kind == "match"] == before
@@ -273,11 +268,6 @@ def test_an_event_that_cannot_be_read_harms_none_that_comes_with_it() -> None:
     job.batch(events_of(values, 1_000, "a"))
     assert (job.job_status.totals.events, job.job_status.totals.errors) == (4, 2)
     told = [json.loads(row.events or "") for row in job.rows_of("error")]
-    assert told[0] == {
-        "user": "1",
-        "name": "a",
-        "ts": 1_001,
-        "x": "+10000-01-01T00:00:00.000Z",
-    }
+    assert told[0] == {"user": "1", "name": "a", "ts": 1_001, "x": "+10000-01-01T00:00:00.000Z"}
     assert told[1]["x"] == "+0000-12-31T23:59:59.999Z"
     run(job, values)

@@ -9,18 +9,19 @@ from hypothesis import strategies as st
 
 from cep import Pattern, find_matches
 from contract.asked_keys import PARTIAL_MATCHES_TOLD, AskedKey, KeyAnswer
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from contract.snapshot import SnapshotProcessor
+from tests.letters import (
     Document,
     absence,
     contents,
     event,
+    job_of,
     letters,
     processor,
     sequence,
-    stream,
     version,
 )
+from tests.processor_runtime.core.pipeline import Event, Pipeline
 from tests.processor_runtime.core.test_restarts import RULES, batches_of, split_events
 from tests.properties import slow_property
 
@@ -31,8 +32,8 @@ def asked(rule: str, *key: Any, number: int = 1) -> AskedKey:
     return AskedKey(id=f"{number:016x}", processor_id=rule, key=list(key))
 
 
-def answers(job: Pipeline) -> dict[str, KeyAnswer]:
-    return {answer.id: answer for answer in job.job_status.answers}
+def keyed(key_by: list[str] | None) -> SnapshotProcessor:
+    return processor("abc", version(1, sequence("abc"), key_by=key_by))
 
 
 def answer(job: Pipeline) -> KeyAnswer:
@@ -51,8 +52,7 @@ def told(of: KeyAnswer) -> list[str]:
 
 
 def after(*processors: Any, events: Sequence[Event], ask: AskedKey, at_ms: int) -> KeyAnswer:
-    job = Pipeline(stream())
-    job.publish(*processors)
+    job = job_of(*processors)
     job.batch(events)
     job.asked = [ask]
     job.batch([event("x", at_ms, user="other")])
@@ -71,16 +71,6 @@ def test_how_far_partial_matches_have_come_and_what_they_wait_for() -> None:
         1_002,
         1_020,
     )
-
-
-def test_another_key_has_none() -> None:
-    found = after(ABC, events=letters("aab", 1_000), ask=asked("abc", "v"), at_ms=1_010)
-    assert (found.open, found.partial_matches, found.problem) == (0, [], "")
-
-
-def test_a_window_that_has_closed_leaves_nothing() -> None:
-    found = after(ABC, events=letters("aab", 1_000), ask=asked("abc", "u"), at_ms=5_000)
-    assert found.open == 0
 
 
 def test_an_absence_waits_for_its_window_and_says_what_ends_it() -> None:
@@ -121,8 +111,7 @@ def test_a_clause_is_told_by_its_variables(pattern: str, more: str) -> None:
 
 
 def test_versions_side_by_side_are_told_together_the_newer_first() -> None:
-    job = Pipeline(stream())
-    job.publish(processor("abc", version(1, sequence("abc"))))
+    job = job_of(processor("abc", version(1, sequence("abc"))))
     job.batch(letters("ab", 1_000))
     job.publish(processor("abc", version(2, sequence("ac"), on_update="drain")))
     job.batch([event("a", 1_010)])
@@ -135,8 +124,7 @@ def test_versions_side_by_side_are_told_together_the_newer_first() -> None:
 
 def test_another_key_selector_has_keys_of_its_own() -> None:
     rule = processor("abc", version(1, sequence("abc"), key_by=["price % 3", "user"]))
-    job = Pipeline(stream(), Options(shards=5))
-    job.publish(rule)
+    job = job_of(rule, shards=5)
     job.batch([event("a", 1_000, price=4), event("a", 1_001, price=2)])
     job.asked = [
         asked("abc", 1, "u"),
@@ -145,31 +133,29 @@ def test_another_key_selector_has_keys_of_its_own() -> None:
     ]
     job.batch([event("x", 1_010)])
     job.batch([event("x", 1_011)])
-    assert {int(key, 16): each.open for key, each in answers(job).items()} == {1: 1, 2: 1, 3: 0}
-
-
-def test_the_key_of_a_rule_without_one_is_empty() -> None:
-    rule = processor("abc", version(1, sequence("abc"), key_by=None))
-    assert after(rule, events=letters("a", 1_000), ask=asked("abc"), at_ms=1_010).open == 1
+    told = {int(answer.id, 16): answer.open for answer in job.job_status.answers}
+    assert told == {1: 1, 2: 1, 3: 0}
 
 
 @pytest.mark.parametrize(
-    ("ask", "problem"),
+    ("rule", "ask", "at_ms", "open_now", "problem"),
     [
-        (asked("abc"), "the key of the rule has one value, and 0 are given"),
-        (asked("abc", "u", 1), "the key of the rule has one value, and 2 are given"),
-        (asked("other", "u"), "the job runs no version of this rule"),
+        (ABC, asked("abc", "v"), 1_010, 0, ""),
+        (ABC, asked("abc", "u"), 5_000, 0, ""),
+        (keyed(None), asked("abc"), 1_010, 2, ""),
+        (ABC, asked("abc"), 1_010, 0, "the key of the rule has one value, and 0 are given"),
+        (ABC, asked("abc", "u", 1), 1_010, 0, "the key of the rule has one value, and 2 are given"),
+        (ABC, asked("other", "u"), 1_010, 0, "the job runs no version of this rule"),
+        (keyed(["price"]), asked("abc", "x"), 1_010, 0, "value 1 of the key, 'x', is no Int64"),
     ],
+    ids=["another", "closed", "no key", "none given", "two given", "another rule", "another type"],
 )
-def test_what_is_no_key_is_told(ask: AskedKey, problem: str) -> None:
-    found = after(ABC, events=letters("a", 1_000), ask=ask, at_ms=1_010)
-    assert (found.open, found.problem) == (0, problem)
-
-
-def test_a_value_of_another_type_is_told() -> None:
-    rule = processor("abc", version(1, sequence("abc"), key_by=["price"]))
-    found = after(rule, events=letters("a", 1_000), ask=asked("abc", "much"), at_ms=1_010)
-    assert found.problem == "value 1 of the key, 'much', is no Int64"
+def test_what_is_open_for_a_key_or_why_nobody_can_say(
+    rule: SnapshotProcessor, ask: AskedKey, at_ms: int, open_now: int, problem: str
+) -> None:
+    found = after(rule, events=letters("aab", 1_000), ask=ask, at_ms=at_ms)
+    assert (found.open, found.problem) == (open_now, problem)
+    assert len(found.partial_matches) == open_now
 
 
 def test_of_very_many_the_farthest_are_told() -> None:
@@ -190,8 +176,7 @@ def test_asking_changes_nothing(
     events, cuts = split
     jobs = []
     for ask in ([], [asked(rule.id, user, number=place) for place, rule in enumerate(RULES)]):
-        job = Pipeline(stream(delay_ms=2), Options(shards=shards))
-        job.publish(*RULES)
+        job = job_of(*RULES, delay_ms=2, shards=shards)
         job.asked = ask
         for batch in batches_of(events, cuts):
             job.batch(batch)
@@ -208,8 +193,7 @@ def test_as_many_are_open_as_in_the_events_alone(
     split: tuple[list[Event], list[int]], shards: int
 ) -> None:
     events, cuts = split
-    job = Pipeline(stream(), Options(shards=shards))
-    job.publish(processor("ab", version(1, COUNTED)))
+    job = job_of(processor("ab", version(1, COUNTED)), shards=shards)
     job.asked = [asked("ab", "u")]
     for batch in batches_of(events, cuts):
         job.batch(batch)

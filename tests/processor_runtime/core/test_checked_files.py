@@ -9,8 +9,8 @@ from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.driver.whole_checkpoint import require_whole
 from processor_runtime.rules.loading import RuleDefaults
+from tests.letters import stream
 from tests.processor_runtime.core.pipeline import DictFiles
-from tests.processor_runtime.core.published import stream
 
 NAME = "epochs/7"
 

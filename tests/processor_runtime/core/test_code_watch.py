@@ -12,14 +12,14 @@ import pytest
 
 from cep import Pattern
 from cep.signing.code import CodeUse, sign
-from cep.signing.keys import SigningKey, SigningKeys
 from processor_runtime.rules.code_trial import CodeTrial
-from processor_runtime.rules.loading import RuleDefaults, has_code
+from processor_runtime.rules.loading import has_code
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 from processor_runtime.watch.code_watch import CodeCall, CodeEnded
 from processor_runtime.watch.note import Death, RuleCode, page_text, read_death
 from processor_runtime.watch.worker_limits import WorkerLimits, machine_memory_bytes
-from tests.processor_runtime.core.published import sequence, stream
+from tests.letters import sequence, stream
+from tests.processor_runtime.core.code_signing import KEY, KEYS, WITH_KEYS
 
 SECONDS = 1.0
 CODE = RuleCode("p-1", 7, "abc", "the condition f")
@@ -51,68 +51,40 @@ def run(body: str, folder: Path) -> tuple[int, Death]:
     return done.returncode, read_death(path.read_text(encoding="utf-8"), SECONDS)
 
 
-OVERDUE = "it did not return within 1 seconds"
+OVERDUE = Death(CODE, "it did not return within 1 seconds")
+TOO_MUCH = Death(CODE, "it took more memory than a worker may have (600 MB)")
+CATCHES = "with call:\n while True:\n  try: sys.exit()\n  except BaseException: pass"
+TOO_LARGE = "try:\n with call: bytes(10**12)\nexcept MemoryError: os._exit(42)"
+SHORT_CALLS = (
+    "for _ in range(75):\n with call: time.sleep(0.02)\n"
+    "time.sleep(3)\nwith other: time.sleep(0.02)\nos._exit(42)"
+)
 ENDINGS = {
-    "exit": ("with call: os._exit(3)", 3, None),
-    "kill": ("with call: os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, None),
-    "crash": ("with call: os.abort()", -signal.SIGABRT, None),
-    "loop": ("with call:\n    while True: pass", 1, OVERDUE),
+    "exit": ("with call: os._exit(3)", 3, Death(CODE)),
+    "kill": ("with call: os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, Death(CODE)),
+    "crash": ("with call: os.abort()", -signal.SIGABRT, Death(CODE)),
+    "loop": ("with call:\n while True: pass", 1, OVERDUE),
     "sleep": ("with call: time.sleep(1_000)", 1, OVERDUE),
-    "holds-the-interpreter": (
-        "with call: re.match('(a|aa)+$', 'a' * 200 + 'b')",
-        1,
-        OVERDUE,
-    ),
-    "catches-everything": (
-        (
-            "with call:\n"
-            "    while True:\n"
-            "        try: sys.exit()\n"
-            "        except BaseException: pass"
-        ),
-        1,
-        OVERDUE,
-    ),
-    "takes-memory": (
-        "with call:\n    while True: kept.append(bytes(10_000_000))",
-        1,
-        "it took more memory than a worker may have (600 MB)",
-    ),
+    "holds the interpreter": ("with call: re.match('(a|aa)+$', 'a' * 200 + 'b')", 1, OVERDUE),
+    "catches everything": (CATCHES, 1, OVERDUE),
+    "takes memory": ("with call:\n while True: kept.append(bytes(10_000_000))", 1, TOO_MUCH),
+    "dies elsewhere": ("with call: pass\nos._exit(3)", 3, Death()),
+    "a single thing that is too large": (TOO_LARGE, 42, Death()),
+    "many short calls and a long rest": (SHORT_CALLS, 42, Death()),
 }
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ENDINGS)
-def test_a_process_that_dies_in_code_has_said_whose_it_was(kind: str, tmp_path: Path) -> None:
-    body, exit_code, reason = ENDINGS[kind]
-    assert run(body, tmp_path) == (exit_code, Death(CODE, reason))
-
-
-def test_a_process_that_dies_elsewhere_blames_nobody(tmp_path: Path) -> None:
-    assert run("with call: pass\nos._exit(3)", tmp_path) == (3, Death())
-
-
-def test_a_single_thing_that_is_too_large_does_not_end_the_process(tmp_path: Path) -> None:
-    body = "try:\n    with call: bytes(10**12)\nexcept MemoryError: os._exit(42)"
-    assert run(body, tmp_path) == (42, Death())
-
-
-@pytest.mark.long
-def test_many_short_calls_and_a_long_rest_are_no_long_call(tmp_path: Path) -> None:
-    body = (
-        "for _ in range(75):\n    with call: time.sleep(0.02)\n"
-        "time.sleep(3)\nwith other: time.sleep(0.02)\nos._exit(42)"
-    )
-    assert run(body, tmp_path) == (42, Death())
+def test_a_process_that_dies_has_said_in_whose_code_it_was(kind: str, tmp_path: Path) -> None:
+    body, exit_code, death = ENDINGS[kind]
+    assert run(body, tmp_path) == (exit_code, death)
 
 
 @pytest.mark.parametrize("error", [SystemExit(4), KeyboardInterrupt(), GeneratorExit()])
 def test_whatever_code_raises_is_an_exception(error: BaseException) -> None:
     with pytest.raises(CodeEnded, match=type(error).__name__), CodeCall(CODE):
         raise error
-
-
-def test_exceptions_stay_what_they_are() -> None:
     with pytest.raises(ZeroDivisionError), CodeCall(CODE):
         _ = 1 / 0
 
@@ -135,9 +107,6 @@ def test_a_worker_gets_half_of_the_memory_if_nobody_says_how_much() -> None:
 
 
 # Loading
-
-KEY = SigningKey("k1", b"k" * 32)
-DEFAULTS = RuleDefaults(SigningKeys((KEY,)))
 
 
 class When:
@@ -176,7 +145,7 @@ def test_code_that_dies_or_hangs_while_it_is_loaded_is_refused_and_nothing_else(
         coded("good-too", max),
     ]
     trial = CodeTrial(WorkerLimits(3.0, 600))
-    told = {item.processor_id: reason for item, reason in trial(versions, stream(), DEFAULTS)}
+    told = {item.processor_id: reason for item, reason in trial(versions, stream(), WITH_KEYS)}
     assert list(told) == ["plain-and-wrong", "exits", "kills", "hangs", "fills", "quits", "prints"]
     assert "ended with code 3" in told["exits"]
     assert "ended by signal 9" in told["kills"]
@@ -187,7 +156,7 @@ def test_code_that_dies_or_hangs_while_it_is_loaded_is_refused_and_nothing_else(
 
 
 def test_a_pattern_is_seen_to_hold_code_wherever_it_is() -> None:
-    inside = Pattern.begin("a").where("name = 'a'").where(max).sign_code(DEFAULTS.signing_keys)  # type: ignore[arg-type]
+    inside = Pattern.begin("a").where("name = 'a'").where(max).sign_code(KEYS)
     assert has_code({"pattern": inside.to_document()})
     assert has_code({"pattern": sequence("ab"), "function": {}})
     assert not has_code({"pattern": sequence("ab"), "function": None, "select": {"python": "1"}})

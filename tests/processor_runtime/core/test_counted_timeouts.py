@@ -1,6 +1,6 @@
 """Timeouts that no output takes are counted as those that make rows, and change nothing else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,16 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.matching.compiled_machine import machines_of
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
-    contents,
-    event,
-    processor,
-    sequence,
-    stream,
-    version,
-)
+from tests.letters import contents, event, job_of, processor, sequence, version
+from tests.processor_runtime.core.pipeline import Event, Pipeline
 from tests.properties import slow_property
 
 ALL = MatchSettings()
@@ -35,15 +27,11 @@ RULES = [
 ]
 
 
-@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
-def _machine(request: pytest.FixtureRequest) -> Iterator[None]:
-    with machines_of(request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("machines")
 
 
 def run(events: Sequence[Event], matching: MatchSettings, size: int) -> Pipeline:
-    job = Pipeline(stream(), Options(matching=matching))
-    job.publish(*RULES)
+    job = job_of(*RULES, matching=matching)
     for begin in range(0, len(events), size):
         job.batch(events[begin : begin + size])
     job.batch([event("x", 10_000)])

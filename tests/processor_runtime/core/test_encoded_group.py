@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,37 +17,28 @@ from processor_runtime.stages import encoded_group, group_matcher
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.state.group_header import read_header
 from processor_runtime.state.keyed_state import StateUnder
-from tests.matching.compiled_machine import machines_of
-from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.plain_rules import PATTERNS, SELECTS
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     Document,
     absence,
     event,
+    job_of,
     letters,
     processor,
     sequence,
-    stream,
     version,
+    with_step,
 )
-from tests.processor_runtime.core.random_rules import rule_patterns
+from tests.matching.compiled_machine import machines_of
+from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT
+from tests.processor_runtime.core.pipeline import Event, Pipeline
+from tests.processor_runtime.core.plain_rules import PATTERNS, SELECTS
+from tests.processor_runtime.core.random_rules import rule_patterns, sorted_events
 from tests.properties import slow_property
 
 pytest.importorskip("numba")
 
 KINDS = frozenset({"match", "timeout", "error"})
-EVENTS = st.lists(
-    st.builds(
-        event,
-        st.sampled_from("aabbc"),
-        st.integers(1_000, 1_060),
-        user=st.sampled_from(["u", "v", "w'\"\\é", None]),
-        price=st.integers(0, 3) | st.none(),
-    ),
-    min_size=10,
-    max_size=60,
-).map(lambda given: sorted(given, key=lambda each: int(each["ts"])))
+EVENTS = sorted_events("aabbc", 1_060, min_size=10)
 RULES = st.lists(
     st.tuples(
         st.sampled_from([*PATTERNS, absence("a", "b", 7), sequence("ab", within_ms=9)])
@@ -81,26 +73,18 @@ def ways(kind: str) -> Iterator[list[bool]]:
         yield gone
 
 
-def job_of(rules: Sequence[tuple[Any, ...]], paused: Sequence[bool], **more: Any) -> Pipeline:
-    options = Options(matching=MatchSettings(wanted=KINDS), **more)
-    job = Pipeline(stream(), options)
+def job_with(rules: Sequence[tuple[Any, ...]], paused: Sequence[bool], **more: Any) -> Pipeline:
+    job = job_of(matching=MatchSettings(wanted=KINDS), **more)
     publish(job, rules, paused)
     return job
 
 
 def publish(job: Pipeline, rules: Sequence[tuple[Any, ...]], paused: Sequence[bool]) -> None:
-    job.publish(
-        *(
-            processor(
-                f"p{number}",
-                version(1, pattern, **({"select": select} if select else {})),
-                paused=is_paused,
-            )
-            for number, ((pattern, select), is_paused) in enumerate(
-                zip(rules, paused, strict=False)
-            )
-        )
-    )
+    published = []
+    for number, ((pattern, select), is_paused) in enumerate(zip(rules, paused, strict=False)):
+        rule = version(1, pattern, **({"select": select} if select else {}))
+        published.append(processor(f"p{number}", rule, paused=is_paused))
+    job.publish(*published)
 
 
 def told(job: Pipeline, rows: Sequence[Any]) -> Any:
@@ -127,7 +111,7 @@ def history(
     pauses: Sequence[Sequence[bool]],
     limits: Limits,
 ) -> list[Any]:
-    job = job_of(rules, pauses[0], defaults=RuleDefaults(limits=limits))
+    job = job_with(rules, pauses[0], defaults=RuleDefaults(limits=limits))
     found = []
     for part, paused in zip(parts, pauses, strict=True):
         publish(job, rules, paused)
@@ -151,13 +135,7 @@ def test_however_keys_go_the_same_is_found_and_kept(
     pauses: Sequence[Sequence[bool]],
     limits: Limits,
 ) -> None:
-    first, second, third = splits
-    parts = [
-        given_events[:first],
-        given_events[first:second],
-        given_events[second:third],
-        given_events[third:],
-    ]
+    parts = [given_events[begin:end] for begin, end in pairwise([0, *splits, 60])]
     with ways("interpreted"):
         expected = history(parts, rules, pauses, limits)
     for kind in ("restored", "encoded"):
@@ -188,7 +166,7 @@ PLAIN: list[tuple[Document, dict[str, str]]] = [
 
 def test_keys_stay_bytes_batch_after_batch() -> None:
     with ways("encoded") as gone:
-        job = job_of(PLAIN, [False] * 2)
+        job = job_with(PLAIN, [False] * 2)
         for place in range(5):
             job.batch(letters("abac", 1_000 + 10 * place))
         job.advance(1_200)
@@ -199,7 +177,7 @@ def test_keys_stay_bytes_batch_after_batch() -> None:
 
 def test_rules_that_come_and_go_leave_other_keys_as_bytes() -> None:
     with ways("encoded") as gone:
-        job = job_of(PLAIN, [False] * 2)
+        job = job_with(PLAIN, [False] * 2)
         job.batch(letters("a", 1_000))
         job.batch(letters("c", 1_001))
         publish(job, [*PLAIN, (sequence("ac", within_ms=5), {})], [False] * 3)
@@ -217,49 +195,31 @@ def test_rules_that_come_and_go_leave_other_keys_as_bytes() -> None:
 
 def test_where_compiled_code_gives_up_keys_go_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
     with ways("encoded") as gone:
-        job = job_of(PLAIN, [False] * 2)
+        job = job_with(PLAIN, [False] * 2)
         job.batch(letters("a", 1_000))
         monkeypatch.setattr(EncodedShapes, "process", lambda *_: None)
         gone.clear()
-        job.batch(letters("ab", 1_001))
-        job.advance(1_010)
+        job.batch(letters("ab", 1_001), until_ms=1_010)
         assert not any(gone)
     assert len(job.rows_of("match")) == 4
 
 
-def test_a_rule_that_fails_while_others_are_given_out_is_stopped_everywhere() -> None:
-    rules = [*PLAIN, (sequence("ab", within_ms=20), {"odd": "1 / (b.price - 3)"})]
-    found = []
-    for kind in ("interpreted", "restored", "encoded"):
-        with ways(kind):
-            job = job_of(rules, [False] * 3)
-            parts = [letters("a", 1_000), letters("bbaba", 1_001), letters("b", 1_010)]
-            found.append([told(job, job.batch(part)) for part in parts])
-    assert found[0] == found[1] == found[2]
-
-
 def test_a_window_whose_end_does_not_fit_is_left_to_the_interpreter() -> None:
     with ways("encoded"):
-        job = job_of([(sequence("ab", within_ms=2**63 - 1), {})], [False])
+        job = job_with([(sequence("ab", within_ms=2**63 - 1), {})], [False])
         job.batch(letters("a", 1_000))
         job.batch(letters("cc", 1_001))
-        job.batch(letters("b", 1_500))
-        job.advance(1_600)
+        job.batch(letters("b", 1_500), until_ms=1_600)
     assert len(job.rows_of("match")) == 1
     assert not job.rows_of("timeout")
 
 
 def test_nothing_is_compiled_in_a_batch() -> None:
-    from cep.nfa_kernel import (  # noqa: PLC0415
-        entry_reading,
-        entry_summaries,
-        entry_writing,
-    )
+    from cep.nfa_kernel import entry_reading, entry_summaries, entry_writing  # noqa: PLC0415
 
-    looks_back = sequence("ab", within_ms=20)
-    looks_back["steps"][1]["where"] = "name = 'b' AND price > a.price"
+    looks_back = with_step(PATTERNS[0], 1, where="name = 'b' AND price > a.price")
     with ways("encoded") as gone:
-        job = job_of([*PLAIN, (looks_back, {})], [False] * 3)
+        job = job_with([*PLAIN, (looks_back, {})], [False] * 3)
         for place in range(4):
             job.batch(letters("abac", 1_000 + 10 * place))
         job.advance(1_200)

@@ -23,20 +23,23 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     Document,
     absence,
     contents,
+    errors,
     event,
+    job_of,
     letters,
     processor,
+    run_in_batches,
     sequence,
     spelled,
-    stream,
     taken,
     version,
+    without,
 )
+from tests.processor_runtime.core.pipeline import Event, Pipeline
 
 
 def erring(column: pl.Expr) -> pl.Expr:
@@ -77,7 +80,6 @@ def failing(
 
 
 def marked(pattern: Document, step: int = 1) -> Document:
-    """Return a pattern of which one step has the marked condition."""
     pattern["steps"][step]["where"] += " AND price <> 999"
     return pattern
 
@@ -104,21 +106,8 @@ MANY = [
 ]
 
 
-def run(
-    rules: Sequence[SnapshotProcessor], *, batches: int = 1, options: Options | None = None
-) -> Pipeline:
-    job = Pipeline(stream(), options or Options(shards=2))
-    job.publish(*rules)
-    size = -(-len(EVENTS) // batches)
-    for begin in range(0, len(EVENTS), size):
-        job.batch(EVENTS[begin : begin + size])
-    job.advance(1_100)
-    job.batch()
-    return job
-
-
-def without(job: Pipeline, *processor_ids: str | None) -> list[Any]:
-    return [row for row in job.rows if row.processor_id not in processor_ids]
+def run(rules: Sequence[SnapshotProcessor], *, batches: int = 1, **options: Any) -> Pipeline:
+    return run_in_batches(job_of(*rules, **options), EVENTS, batches, until_ms=1_100)
 
 
 @pytest.mark.usefixtures("failing")
@@ -131,7 +120,7 @@ def test_a_test_that_fails_stops_its_rules_alone(
     others = [*OTHERS, *more]
     job = run([bad, *others], batches=batches)
     alone = run(others, batches=batches)
-    assert contents(without(job, "bad")) == contents(alone.rows)
+    assert contents(without(job.rows, "bad")) == contents(alone.rows)
     (row,) = job.rows_of("error")
     assert (row.processor_id, row.version, row.key, row.end_ms) == ("bad", 1, '["u"]', 1_015)
     assert from_json(row.events or "") == event("b", 1_015, price=13)
@@ -153,16 +142,14 @@ def test_all_rules_with_the_test_stop_and_a_replay_finds_the_same() -> None:
         processor("bad-too", version(1, marked(sequence("xb")))),
         processor("worse", version(1, marked(sequence("xa"), step=0))),
     ]
-    job = Pipeline(stream(), Options(shards=2))
-    job.publish(*rules)
-    job.batch(EVENTS)
-    job.advance(1_100)
+    job = job_of(*rules, shards=2)
+    job.batch(EVENTS, until_ms=1_100)
     first = contents(job.rows)
     job.replay()
     assert contents(job.rows) == first
     told = {row.processor_id: from_json(row.events or "")["ts"] for row in job.rows_of("error")}
     assert told == {"bad": 1_015, "bad-too": 1_015, "worse": 1_015}
-    assert contents(without(job, *told)) == contents(run(OTHERS).rows)
+    assert contents(without(job.rows, *told)) == contents(run(OTHERS).rows)
 
 
 @pytest.mark.usefixtures("failing")
@@ -185,7 +172,7 @@ def test_a_key_that_fails_stops_the_rules_that_have_it(batches: int) -> None:
     ]
     job = run([*keyed[:1], *OTHERS], batches=batches)
     alone = run(OTHERS, batches=batches)
-    assert contents(without(job, "bad")) == contents(alone.rows)
+    assert contents(without(job.rows, "bad")) == contents(alone.rows)
     (row,) = job.rows_of("error")
     error = from_json(row.error or "")
     assert (error["reason"], row.processor_id, row.key) == ("key", "bad", None)
@@ -198,10 +185,10 @@ def test_a_key_that_fails_stops_the_rules_that_have_it(batches: int) -> None:
 
 @pytest.mark.usefixtures("failing")
 def test_a_job_that_is_set_to_fail_fails_with_the_condition() -> None:
-    options = Options(shards=1, matching=MatchSettings(fails_on_error=True))
-    told = "rule bad, version 1: condition .*price <> 999"
-    with pytest.raises(RuleFailed, match=told):
-        run([processor("bad", version(1, marked(sequence("ab"))))], options=options)
+    matching = MatchSettings(fails_on_error=True)
+    bad = processor("bad", version(1, marked(sequence("ab"))))
+    with pytest.raises(RuleFailed, match=r"rule bad, version 1: condition .*price <> 999"):
+        run([bad], shards=1, matching=matching)
 
 
 @pytest.mark.usefixtures("failing")
@@ -214,9 +201,7 @@ def test_frames_matched_without_a_job_name_the_condition() -> None:
         matcher.process(pl.DataFrame(rows))
 
 
-def test_a_rule_that_does_not_compile_keeps_none_from_running(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rule_that_does_not_compile_keeps_no_other_back(monkeypatch: pytest.MonkeyPatch) -> None:
     class Choosy(CompiledGroup):
         def __init__(self, key_by: Any, rules: Any, *args: Any) -> None:
             if any(rule.processor_id == "bad" for rule in rules):
@@ -226,11 +211,9 @@ def test_a_rule_that_does_not_compile_keeps_none_from_running(
     monkeypatch.setattr(rule_set, "CompiledGroup", Choosy)
     bad = processor("bad", version(1, sequence("ab")))
     job = run([bad, *OTHERS])
-    assert contents(without(job, "bad")) == contents(run(OTHERS).rows)
-    told = [from_json(row.error or "") for row in job.rows_of("error", "bad")]
-    assert {error["message"] for error in told} == {"no such function"}
+    assert contents(without(job.rows, "bad")) == contents(run(OTHERS).rows)
+    assert {error["message"] for error in errors(job, "bad")} == {"no such function"}
     assert [item.processor_id for item in job.timeline.quarantined] == ["bad"]
-    alone = Pipeline(stream(), Options(shards=2))
-    alone.publish(bad)
+    alone = job_of(bad, shards=2)
     alone.batch(EVENTS[:1])
     assert compile_rules(alone.timeline, alone.stream, RuleDefaults()).groups == {}

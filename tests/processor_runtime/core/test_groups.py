@@ -4,7 +4,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -13,40 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from cep.definition.checking import check_definition
-from cep.definition.document import ProcessorContent
-from cep.expression import Schema
 from contract.snapshot import SnapshotRollout
-from processor_runtime.alerting import alert_decisions, groups
-from processor_runtime.alerting.group_rows import gathered_rows, tagged_matches
+from processor_runtime.alerting import groups
 from processor_runtime.alerting.key_sketch import KEYS_HELD, keys_in, merged
-from processor_runtime.driver.alert_state import read_groups, write_groups
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.alerts import Grouping
-from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
-    event,
-    letters,
-    processor,
-    sequence,
-    stream,
-    version,
+from tests.letters import event, letters, processor, version
+from tests.processor_runtime.core.alert_jobs import (
+    AB,
+    ALL_KINDS,
+    ALL_ROWS,
+    PRICE,
+    A,
+    alerting_arrivals,
+    pipeline,
+    run_at_once,
+    run_divided,
 )
-from tests.processor_runtime.core.test_budgets import arrivals
+from tests.processor_runtime.core.pipeline import Event
 from tests.processor_runtime.core.test_snoozes import snooze
 from tests.properties import slow_property
-
-ALL_KINDS = frozenset(
-    {"match", "timeout", "side", "suppressed", "grouped", "group", "late", "error"}
-)
-A = {"steps": [{"name": "a", "where": "name = 'a'"}]}
-AB = sequence("ab", within_ms=20)
-PRICE = {"price": "a.price"}
-
-
-def pipeline(delay_ms: int = 0, wanted: frozenset[str] = ALL_KINDS, shards: int = 2) -> Pipeline:
-    return Pipeline(stream(delay_ms), Options(shards=shards, matching=MatchSettings(wanted)))
 
 
 def alert(by: Sequence[str] = (), for_time: int | str = 10, **more: Any) -> dict[str, Any]:
@@ -69,12 +54,9 @@ def told(rows: Iterable[OutputRow]) -> list[str]:
 
 class TestOneRule:
     def test_an_attack_on_many_keys_is_one_alert_and_how_many_it_was(self) -> None:
-        job = pipeline()
-        rule = version(1, A, select=PRICE, alert=alert(["price"], "10 minutes"))
-        job.publish(processor("p", rule))
+        job = pipeline(version(1, A, select=PRICE, alert=alert(["price"], "10 minutes")))
         attack = [event("a", 600_000 + n, user=f"user {n % 480}", price=7) for n in range(500)]
-        job.batch([*attack, event("a", 600_001, user="another", price=8)])
-        job.advance(601_000)
+        job.batch([*attack, event("a", 600_001, user="another", price=8)], until_ms=601_000)
         matches = [row for row in job.rows if row.kind == "match"]
         assert [row.end_ms for row in matches] == [600_000, 600_001]
         assert all(row.kind in {"match", "grouped"} for row in job.rows)
@@ -102,17 +84,14 @@ class TestOneRule:
         assert job.alerts.groups == {}
 
     def test_one_match_is_no_group_and_has_its_id(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", version(1, A, select=PRICE, alert=alert(["price"]))))
-        job.batch([event("a", 1_000, price=1), event("a", 1_001, price=2)])
-        job.advance(2_000)
+        job = pipeline(version(1, A, select=PRICE, alert=alert(["price"])))
+        job.batch([event("a", 1_000, price=1), event("a", 1_001, price=2)], until_ms=2_000)
         assert told(job.rows) == ["match 1000", "match 1001"]
         assert len({row.tag for row in job.rows}) == 2
         assert all(len(row.tag or "") == 32 for row in job.rows)
 
     def test_an_update_goes_on_with_the_group(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", version(1, A, alert=alert((), "1 hour"))))
+        job = pipeline(version(1, A, alert=alert((), "1 hour")))
         job.batch(letters("aa", 1_000))
         job.publish(processor("p", version(2, A, alert=alert((), "1 hour"))))
         job.batch(letters("aa", 1_002))
@@ -131,9 +110,8 @@ class TestOneRule:
         assert from_json(row.output or "")["versions"] == [1, 2]
 
     def test_snoozed_suppressed_grouped_and_then_the_budget(self) -> None:
-        job = pipeline()
         rule = alert((), 10, suppress={"for": 5}, budget={"at_most": 1, "for": "1 hour"})
-        job.publish(processor("p", version(1, A, alert=rule)))
+        job = pipeline(version(1, A, alert=rule))
         snooze(job, ("w", 1_900))
         users = {999: "w", 1_000: "u", 1_001: "u", 1_002: "v", 1_010: "u", 1_011: "v"}
         job.batch([event("a", time_ms, user=user) for time_ms, user in users.items()])
@@ -154,11 +132,10 @@ class TestOneRule:
         assert (totals.matches, totals.suppressed, totals.grouped) == (1, 3, 2)
 
     def test_what_a_shadow_finds_is_in_no_group(self) -> None:
-        job = pipeline(wanted=ALL_KINDS | {"shadow"})
         tried = SnapshotRollout(id="p", version=version(2, A, alert=alert()), share=0)
-        job.publish(processor("p", version(1, A, alert=alert())), rollouts=[tried])
-        job.batch(letters("aa", 1_000))
-        job.advance(2_000)
+        rule, wanted = version(1, A, alert=alert()), ALL_KINDS | {"shadow"}
+        job = pipeline(rule, rollouts=[tried], wanted=wanted)
+        job.batch(letters("aa", 1_000), until_ms=2_000)
         assert told(job.rows) == [
             "match 1000",
             "shadow 1000",
@@ -168,33 +145,20 @@ class TestOneRule:
         ]
 
     def test_all_rows_of_a_match_are_in_one_group(self) -> None:
-        clause = (
-            "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES A.price AS price "
-            "ALL ROWS PER MATCH PATTERN (A A A) DEFINE A AS name = 'a')"
-        )
-        rule = version(
-            1,
-            {"match_recognize": clause},
-            key_by=None,
-            alert=alert((), "1 hour", budget={"at_most": 1, "for": "1 hour"}),
-        )
-        job = pipeline()
-        job.publish(processor("p", rule))
-        job.batch([event("a", 1_000 + n, price=n) for n in range(9)])
-        job.advance(3_600_000)
-        kinds = sorted((row.kind, row.end_ms) for row in job.rows)
-        assert kinds == sorted(
-            [("match", 1_002)] * 3
-            + [("grouped", 1_005)] * 3
-            + [("grouped", 1_008)] * 3
-            + [("group", 1_008)]
-        )
+        alerting = alert((), "1 hour", budget={"at_most": 1, "for": "1 hour"})
+        job = pipeline(version(1, ALL_ROWS, key_by=None, alert=alerting))
+        job.batch([event("a", 1_000 + n, price=n) for n in range(9)], until_ms=3_600_000)
+        assert told(job.rows) == [
+            *["match 1002"] * 3,
+            *["grouped 1005"] * 3,
+            *["grouped 1008"] * 3,
+            "group 1002-1008 3/1",
+        ]
         assert len({row.tag for row in job.rows}) == 1
         assert (job.job_status.totals.matches, job.job_status.totals.grouped) == (1, 2)
 
     def test_a_job_that_closes_tells_of_all_groups(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", version(1, A, alert=alert((), "1 hour"))))
+        job = pipeline(version(1, A, alert=alert((), "1 hour")))
         job.batch(letters("aa", 1_000))
         job.close()
         job.restart()
@@ -211,50 +175,11 @@ class TestOneRule:
         assert len({row.match_id for row in job.rows}) == 6
         assert len({row.tag for row in job.rows}) == 1
 
-    def test_what_is_kept_reads_as_it_was(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", version(1, A, select=PRICE, alert=alert(["price"], "1 hour"))))
-        job.batch([event("a", 1_000 + n, user=f"{n}", price=n % 3) for n in range(20)])
-        job.advance(2_000)
-        assert len(job.alerts.groups) == 3
-        assert read_groups(write_groups(job.alerts.groups)) == job.alerts.groups
-
-    @pytest.mark.parametrize(
-        ("written", "path", "told_of_it"),
-        [
-            ({}, "alert.group.for", ""),
-            ({"for": "soon"}, "alert.group.for", ""),
-            ({"for": 0}, "alert.group.for", ""),
-            ({"for": "8 days"}, "alert.group.for", "'7 days' at most"),
-            ({"for": True}, "alert.group.for", ""),
-            ({"for": 10, "by": "price"}, "alert.group.by", "a list"),
-            ({"for": 10, "by": ["pric"]}, "alert.group.by[0]", "Did you mean 'price'?"),
-            ({"for": 10, "by": ["price", "user"]}, "alert.group.by[1]", "'user' is not output"),
-            ({"for": 10, "at_most": 3}, "alert.group.at_most", ""),
-        ],
-    )
-    def test_what_cannot_be_is_refused(
-        self, written: dict[str, Any], path: str, told_of_it: str
-    ) -> None:
-        document = {"pattern": A, "select": PRICE, "alert": {"group": written}}
-        schema = Schema.from_ddl("name STRING, price BIGINT")
-        checked = check_definition(document, schema, ProcessorContent)
-        (problem,) = checked.problems
-        assert problem.path == path
-        assert told_of_it in str(problem)
-
-    def test_columns_of_a_rule_without_output_are_refused(self) -> None:
-        document = {"pattern": A, "alert": alert(["price"])}
-        checked = check_definition(document, None, ProcessorContent)
-        (problem,) = checked.problems
-        assert str(problem).startswith("alert.group.by[0]: 'price' is not output: no select.")
-
 
 class TestBounds:
     def test_groups_without_a_place_are_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(groups, "MOST_GROUPS", 2)
-        job = pipeline()
-        job.publish(processor("p", version(1, A, select=PRICE, alert=alert(["price"], "1 hour"))))
+        job = pipeline(version(1, A, select=PRICE, alert=alert(["price"], "1 hour")))
         for prices in ([1], [2, 3, 1], [4, 2, 3, 5]):
             begin_ms = 1_000 + 10 * job.batch_id
             job.batch([event("a", begin_ms + n, price=price) for n, price in enumerate(prices)])
@@ -278,18 +203,12 @@ class TestBounds:
         assert of_rest == {1_011, 1_020, 1_022, 1_023}
 
     def test_long_values_are_shortened_and_told_apart_as_they_are(self) -> None:
-        job = pipeline()
         rule = version(1, A, select={"who": "a.user"}, alert=alert(["who"], "1 hour"))
-        job.publish(processor("p", rule))
+        job = pipeline(rule)
         names = ["x" * 5_000 + end for end in "aab"]
         job.batch([event("a", 1_000 + n, user=name) for n, name in enumerate(names)])
         job.advance(3_600_000)
-        assert told(job.rows) == [
-            "match 1000",
-            "grouped 1001",
-            "group 1000-1001 2/1",
-            "match 1002",
-        ]
+        assert told(job.rows) == ["match 1000", "grouped 1001", "group 1000-1001 2/1", "match 1002"]
         assert len(job.rows_of("group")[0].output or "") < 600
 
     def test_keys_are_estimated_where_there_are_many(self) -> None:
@@ -330,7 +249,7 @@ class TestBounds:
 
 @slow_property()
 @given(
-    arrived=arrivals(),
+    arrived=alerting_arrivals("uvwxyz"),
     for_ms=st.sampled_from([1, 7, 20, 1_000]),
     by=st.sampled_from([(), ("user",)]),
     at_most=st.sampled_from([None, 1, 3]),
@@ -350,28 +269,13 @@ def test_the_same_goes_out_however_events_come(  # noqa: PLR0913 - drawn by name
 ) -> None:
     delay_ms, events = arrived
     select = {"user": "a.user"}
-    plain = pipeline(delay_ms)
-    plain.publish(processor("p", version(1, AB, select=select)))
-    plain.batch(events)
-    plain.advance(9_000)
+    plain = run_at_once(version(1, AB, select=select), arrived)
     budget = {} if at_most is None else {"budget": {"at_most": at_most, "for": 20}}
-    job = pipeline(delay_ms, shards=shards)
     rule = version(1, AB, select=select, alert=alert(by, for_ms, **budget))
+    job = pipeline(rule, delay_ms=delay_ms, shards=shards)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(groups, "MOST_GROUPS", most_groups)
-        job.publish(processor("p", rule))
-        rest = events
-        while rest:
-            size = data.draw(st.integers(1, len(rest)))
-            job.batch(rest[:size])
-            match data.draw(st.sampled_from(["on", "on", "replay", "restart"])):
-                case "replay":
-                    job.replay()
-                case "restart":
-                    job.restart()
-                case _:
-                    pass
-            rest = rest[size:]
+        run_divided(job, events, data)
         job.advance(9_000)
     assert told(job.rows) == by_hand(plain.rows, by, for_ms, at_most, most_groups)
     kinds = Counter(row.kind for row in job.rows)
@@ -389,11 +293,7 @@ def test_the_same_goes_out_however_events_come(  # noqa: PLR0913 - drawn by name
 
 
 def by_hand(
-    rows: Iterable[OutputRow],
-    by: Sequence[str],
-    for_ms: int,
-    at_most: int | None,
-    most_groups: int,
+    rows: Iterable[OutputRow], by: Sequence[str], for_ms: int, at_most: int | None, most_groups: int
 ) -> list[str]:
     """Return what `told` of a run without groups should be with them."""
     out = Counter[int]()
@@ -420,41 +320,6 @@ def by_hand(
             keys = len({row.key for row in of_group})
             found.append(((last, True), f"group {first}-{last} {len(of_group)}/{keys}"))
     return [text for _, text in sorted(found)]
-
-
-@slow_property()
-@given(arrived=arrivals(), for_ms=st.sampled_from([7, 1_000]), data=st.data())
-def test_matches_may_be_taken_in_parts(
-    arrived: tuple[int, list[Event]], for_ms: int, data: st.DataObject
-) -> None:
-    delay_ms, events = arrived
-    job = pipeline(delay_ms)
-    rule = version(1, A, select={"user": "a.user"}, alert=alert(["user"], for_ms))
-    job.publish(processor("p", rule))
-    tagged: list[OutputRow] = []
-
-    def remembered(rows: Iterable[OutputRow]) -> pl.DataFrame:
-        tagged.extend(rows)
-        return tagged_matches(rows)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alert_decisions, "tagged_matches", remembered)
-        job.batch(events)
-        job.advance(9_000)
-    matches = tagged_matches(tagged)
-    times = matches["end_ms"].unique().sort().to_list()
-    cuts = sorted(data.draw(st.sets(st.sampled_from(times), max_size=3))) if times else []
-    grouping = {"p@1@x": Grouping(("user",), for_ms)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(groups, "MOST_GROUPS", data.draw(st.integers(1, 4)))
-        whole, parts = (groups.Grouper(grouping, {}, {}, 9_000) for _ in range(2))
-        whole.add(matches)
-        for begin, end in pairwise([0, *cuts, 10_000]):
-            parts.add(matches.filter(pl.col("end_ms") >= begin, pl.col("end_ms") < end))
-        one, other = whole.done(), parts.done()
-        rows = [row for row in tagged if row.kind == "match"]
-        assert list(gathered_rows(rows, one)) == list(gathered_rows(rows, other))
-    assert (one.open, one.done, one.grouped) == (other.open, other.done, other.grouped)
 
 
 def sketched(keys: Iterable[str]) -> list[str]:

@@ -11,32 +11,35 @@ from cep import Pattern, PatternProcessFunction, ProcessContext, TimedOutPartial
 from cep.nfa import Limits
 from cep.processor import Steps
 from cep.signing.code import CodePlace, CodeUse, sign
-from cep.signing.keys import SigningKey, SigningKeys
+from cep.signing.keys import SigningKey
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.driver.job_status import VersionStatus
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
-from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.compiled_group import group_id
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     Document,
     absence,
     contents,
+    errors,
     event,
+    job_of,
     letters,
     processor,
+    run_in_batches,
     sequence,
     spelled,
     stream,
     taken,
     version,
+    with_step,
+    without,
 )
+from tests.processor_runtime.core.code_signing import KEY, KEYS, WITH_KEYS, signed_function
+from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 
-KEY = SigningKey("k1", b"k" * 32)
-KEYS = SigningKeys((KEY,))
 STRANGER = SigningKey("k1", b"s" * 32)
 
 
@@ -55,10 +58,6 @@ class Fussy(PatternProcessFunction, TimedOutPartialMatchHandler):
         context.output("log", context.event_time_ms)
 
 
-def signed_function(code: Any, key: SigningKey = KEY) -> dict[str, Any]:
-    return sign(code, key, CodeUse.FUNCTION).to_document()
-
-
 def python_pattern(condition: Callable[[Event, Any], bool]) -> Document:
     pattern = Pattern.begin("a").where("name = 'a'").followed_by("b").where(condition)
     return pattern.sign_code(KEYS).to_document()
@@ -71,13 +70,14 @@ def refuses_thirteen(event: Event, context: Any) -> bool:
     return bool(event["name"] == "b")
 
 
+FUSSY = signed_function(Fussy)
 LIMITED: Document = {"partial_matches_per_key": 5}
 THROWING = sequence(
     "ab", after_match_skip={"strategy": "skip_to_first", "step": "a", "throw_on_miss": True}
 )
 FAILING = {
     "condition": version(1, python_pattern(refuses_thirteen)),
-    "function": version(1, sequence("ab"), function=signed_function(Fussy)),
+    "function": version(1, sequence("ab"), function=FUSSY),
     "limit": version(1, sequence("ab"), limits=LIMITED),
     "skip": version(1, THROWING),
 }
@@ -106,21 +106,10 @@ def run(
     batches: int = 1,
     options: Options | None = None,
 ) -> Pipeline:
-    defaults = RuleDefaults(signing_keys=KEYS)
-    wide = stream()
-    wide = wide.model_copy(update={"ddl": f"{wide.ddl}, {MORE_COLUMNS}"})
-    job = Pipeline(wide, options or Options(shards=1, defaults=defaults))
+    wide = stream().model_copy(update={"ddl": f"{stream().ddl}, {MORE_COLUMNS}"})
+    job = Pipeline(wide, options or Options(shards=1, defaults=WITH_KEYS))
     job.publish(*rules)
-    size = -(-len(events) // batches)
-    for begin in range(0, len(events), size):
-        job.batch(events[begin : begin + size])
-    job.advance(1_100)
-    job.batch()
-    return job
-
-
-def without(rows: Iterable[OutputRow], processor_id: str) -> list[OutputRow]:
-    return [row for row in rows if row.processor_id != processor_id]
+    return run_in_batches(job, events, batches, until_ms=1_100)
 
 
 def told_of_others(job: Pipeline) -> list[VersionStatus]:
@@ -129,16 +118,12 @@ def told_of_others(job: Pipeline) -> list[VersionStatus]:
     return [replace(each, state_bytes=0) for each in others]
 
 
-def errors(job: Pipeline, processor_id: str = "failing") -> list[dict[str, Any]]:
-    return [from_json(row.error or "") for row in job.rows_of("error", processor_id)]
-
-
 @pytest.mark.parametrize("batches", [1, 3, len(EVENTS)])
 @pytest.mark.parametrize("reason", FAILING)
 def test_only_the_rule_that_fails_stops(reason: str, batches: int) -> None:
     job = run([processor("failing", FAILING[reason]), *OTHERS], batches=batches)
     alone = run(OTHERS, batches=batches)
-    assert [error["reason"] for error in errors(job)] == [reason]
+    assert [error["reason"] for error in errors(job, "failing")] == [reason]
     assert contents(without(job.rows, "failing")) == contents(alone.rows)
     assert {row.kind for row in alone.rows} == {"match"}
     assert {row.processor_id for row in alone.rows} == {"absence", "same", "same-limits"}
@@ -162,9 +147,12 @@ def test_a_failed_rule_keeps_what_it_has_found_and_tells_why(reason: str) -> Non
     found, told, failed_ms = EXPECTED[reason]
     assert [taken(row) for row in job.rows_of("match", "failing")] == found
     (row,) = job.rows_of("error", "failing")
-    (error,) = errors(job)
+    (error,) = errors(job, "failing")
     assert told in error["traceback"]
     assert error["message"]
+    if reason == "condition":
+        assert "refuses_thirteen" in error["traceback"]
+        assert "raised ArithmeticError: thirteen" in error["message"]
     assert (row.version, row.epoch, row.end_ms) == (1, 1, failed_ms)
     assert row.key in ('["u"]', '["v"]')
     if reason != "function":
@@ -174,17 +162,11 @@ def test_a_failed_rule_keeps_what_it_has_found_and_tells_why(reason: str) -> Non
     assert quarantine.since_ms == failed_ms
 
 
-def test_the_traceback_of_a_python_condition_is_that_of_what_it_raised() -> None:
-    (error,) = errors(run([processor("failing", FAILING["condition"])]))
-    assert "refuses_thirteen" in error["traceback"]
-    assert "raised ArithmeticError: thirteen" in error["message"]
-
-
 def test_a_rule_that_has_failed_holds_no_state_and_begins_nothing() -> None:
     events = [event("a", 1_000), event("b", 1_001, price=13), *letters("aaaa", 1_002)]
     events += letters("aaaa", 1_002, user="v")
     job = run([processor("failing", FAILING["condition"])], events)
-    assert len(errors(job)) == 1
+    assert len(errors(job, "failing")) == 1
     assert sum(status.keys for status in job.statuses.values()) == 0
     assert job.job_status.partial_matches == 0
 
@@ -197,12 +179,10 @@ def test_a_rule_that_has_failed_stays_out_until_its_quarantine_is_lifted() -> No
     before = len(job.rows)
     job.batch(letters("ab", 1_200))
     job.restart()
-    job.batch(letters("ab", 1_300))
-    job.advance(1_400)
+    job.batch(letters("ab", 1_300), until_ms=1_400)
     assert job.rows[before:] == []
     job.publish(processor("failing", version(2, sequence("ab"))))
-    job.batch(letters("ab", 1_500))
-    job.advance(1_600)
+    job.batch(letters("ab", 1_500), until_ms=1_600)
     assert spelled(job.rows[before:]) == ["failing2 match a1500 b1501"]
 
 
@@ -221,11 +201,9 @@ def test_code_signed_for_one_rule_runs_there_and_in_no_other() -> None:
 
 def test_pausing_and_resuming_lifts_a_quarantine_even_while_old_events_wait() -> None:
     failing = processor("failing", FAILING["condition"])
-    job = Pipeline(stream(500), Options(shards=1, defaults=RuleDefaults(signing_keys=KEYS)))
-    job.publish(failing)
-    job.batch([event("a", 1_000), event("b", 1_001, price=13), event("x", 1_400)])
-    job.advance(1_010)
-    assert len(errors(job)) == 1
+    job = job_of(failing, delay_ms=500, shards=1, defaults=WITH_KEYS)
+    job.batch([event("a", 1_000), event("b", 1_001, price=13), event("x", 1_400)], until_ms=1_010)
+    assert len(errors(job, "failing")) == 1
     job.batch(letters("x", 1_511))
     assert [item.processor_id for item in job.timeline.quarantined] == ["failing"]
     job.publish(failing.model_copy(update={"paused": True}))
@@ -240,8 +218,7 @@ def test_pausing_and_resuming_lifts_a_quarantine_even_while_old_events_wait() ->
 
 
 def test_a_rule_that_failed_in_one_shard_ends_in_all_with_the_next_batch() -> None:
-    job = Pipeline(stream(), Options(shards=4, defaults=RuleDefaults(signing_keys=KEYS)))
-    job.publish(processor("failing", FAILING["condition"]))
+    job = job_of(processor("failing", FAILING["condition"]), shards=4, defaults=WITH_KEYS)
     shard = {
         user: shard_of(key_hash(group_id(["user"]), key_bytes((user,))), 4)
         for user in (f"u{number}" for number in range(12))
@@ -249,14 +226,12 @@ def test_a_rule_that_failed_in_one_shard_ends_in_all_with_the_next_batch() -> No
     elsewhere = [f'["{user}"]' for user in shard if shard[user] != shard["u0"]]
     job.batch([event("a", 1_000, user=user) for user in shard])
     job.batch([event("b", 1_001, user="u0", price=13)])
-    job.batch([event("b", 1_002, user=user) for user in shard])
-    job.advance(1_003)
-    assert len(errors(job)) == 1
+    job.batch([event("b", 1_002, user=user) for user in shard], until_ms=1_003)
+    assert len(errors(job, "failing")) == 1
     assert elsewhere
     # Elsewhere it went on up to the newest event that was read before the failure was known.
     assert sorted(row.key or "" for row in job.rows_of("match")) == sorted(elsewhere)
-    job.batch([one for user in shard for one in letters("ab", 1_010, user=user)])
-    job.advance(1_100)
+    job.batch([one for user in shard for one in letters("ab", 1_010, user=user)], until_ms=1_100)
     assert len(job.rows_of("match")) == len(elsewhere)
 
 
@@ -267,6 +242,7 @@ def test_a_rule_that_failed_in_one_shard_ends_in_all_with_the_next_batch() -> No
             {"function": signed_function(Fussy, STRANGER)}, "does not have the signature", id="key"
         ),
         pytest.param({"function": signed_function(print)}, "no PatternProcessFunction", id="type"),
+        pytest.param({"function": FUSSY}, "no signing keys are set here", id="no keys"),
         pytest.param({"select": {"x": "SUM(a.price"}}, "expecting )", id="select"),
         pytest.param({"key_by": ["nobody + 1"]}, "nobody", id="key_by"),
         pytest.param({"key_by": ["user = 3"]}, "user", id="key_by type"),
@@ -281,7 +257,8 @@ def test_a_version_that_cannot_run_is_kept_out_and_told(
     definition: dict[str, Any], told: str
 ) -> None:
     broken = version(1, **{"pattern": sequence("ab"), **definition})
-    job = run([processor("failing", broken), *OTHERS])
+    options = Options(shards=1) if definition.get("function") is FUSSY else None
+    job = run([processor("failing", broken), *OTHERS], options=options)
     assert contents(without(job.rows, "failing")) == contents(run(OTHERS).rows)
     (quarantine,) = job.timeline.quarantined
     assert told in quarantine.reason
@@ -297,29 +274,21 @@ def test_code_that_fails_to_load_in_a_running_job_is_told_once_per_shard() -> No
     for number in range(4):
         job.batch(letters("ab", 1_200 + 10 * number))
     job.advance(1_300)
-    (error,) = errors(job)
+    (error,) = errors(job, "failing")
     assert (error["reason"], "signing keys" in error["message"]) == ("code", True)
     assert [item.processor_id for item in job.timeline.quarantined] == ["failing"]
     assert len(job.rows_of("match", "same")) == 5
 
 
-def test_code_is_refused_without_signing_keys() -> None:
-    options = Options(shards=1)
-    job = run([processor("failing", FAILING["function"]), *OTHERS], options=options)
-    (quarantine,) = job.timeline.quarantined
-    assert "no signing keys are set here" in quarantine.reason
-    assert contents(job.rows) == contents(run(OTHERS).rows)
-
-
 def test_a_select_that_fails_on_a_match_stops_its_rule_alone() -> None:
     selecting = version(1, sequence("ab"), select={"x": "b.name + 1"})
     job = run([processor("failing", selecting), *OTHERS])
-    assert [error["reason"] for error in errors(job)] == ["function"]
+    assert [error["reason"] for error in errors(job, "failing")] == ["function"]
     assert contents(without(job.rows, "failing")) == contents(run(OTHERS).rows)
 
 
 def test_a_process_function_gives_outputs_and_side_outputs() -> None:
-    windowed = version(1, sequence("ab", within_ms=5), function=signed_function(Fussy))
+    windowed = version(1, sequence("ab", within_ms=5), function=FUSSY)
     job = run([processor("p", windowed)], letters("ab a", 1_000))
     rows = [(row.kind, row.tag, row.output) for row in job.rows]
     assert rows == [
@@ -354,33 +323,21 @@ def test_what_a_process_function_does_to_its_events_is_seen_by_no_other() -> Non
 
 @pytest.mark.parametrize("reason", FAILING)
 def test_a_job_that_is_set_to_fail_fails_with_the_first_rule(reason: str) -> None:
-    defaults = RuleDefaults(signing_keys=KEYS)
-    options = Options(shards=1, defaults=defaults, matching=MatchSettings(fails_on_error=True))
+    options = Options(shards=1, defaults=WITH_KEYS, matching=MatchSettings(fails_on_error=True))
     with pytest.raises(RuleFailed, match="rule failing, version 1: "):
         run([processor("failing", FAILING[reason])], options=options)
 
 
 def test_the_limit_on_events_holds_across_batches() -> None:
-    loop: Document = {
-        "steps": [
-            {
-                "name": "a",
-                "where": "name = 'a'",
-                "times": {"from": 1, "to": None},
-                "until": "name = 'b'",
-            },
-            {"name": "c", "contiguity": "followed_by", "where": "name = 'c'"},
-        ],
-        "after_match_skip": {"strategy": "skip_past_last_event"},
-    }
+    waits = sequence("ac", after_match_skip={"strategy": "skip_past_last_event"})
+    loop = with_step(waits, 0, times={"from": 1, "to": None}, until="name = 'b'")
     defaults = RuleDefaults(limits=Limits(partial_matches=10_000, events=50))
     for size in (100, 7):
-        job = Pipeline(stream(), Options(shards=1, defaults=defaults))
-        job.publish(processor("failing", version(1, loop)))
+        job = job_of(processor("failing", version(1, loop)), shards=1, defaults=defaults)
         for begin in range(0, 100, size):
             job.batch(letters("a" * min(size, 100 - begin), 1_000 + begin))
         job.advance(1_200)
-        assert [error["reason"] for error in errors(job)] == ["limit"], size
+        assert [error["reason"] for error in errors(job, "failing")] == ["limit"], size
 
 
 @pytest.mark.parametrize("batches", [1, 3])
@@ -392,14 +349,9 @@ def test_a_rule_that_holds_too_much_over_all_keys_is_stopped_alone(by: str, batc
     defaults = RuleDefaults(partial_matches_per_shard=3 if by == "job" else None)
     events = [one for n in range(6) for one in letters("ab", 1_000 + 10 * n, user=f"u{n}")]
     job = run(rules, events, batches=batches, options=Options(shards=1, defaults=defaults))
-    (error,) = errors(job)
-    assert (
-        error["reason"],
-        "partial matches of one shard, the limit is 3" in error["message"],
-    ) == (
-        "limit",
-        True,
-    )
+    (error,) = errors(job, "failing")
+    assert error["reason"] == "limit"
+    assert "partial matches of one shard, the limit is 3" in error["message"]
     assert [item.processor_id for item in job.timeline.quarantined] == ["failing"]
     assert job.job_status.partial_matches == 0
     alone = run([OTHERS[0]], events, batches=batches)

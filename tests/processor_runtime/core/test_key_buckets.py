@@ -3,17 +3,22 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from hashlib import blake2b
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa import StateEncodingError
-from cep.nfa.codec import pack, sealed
+from cep.nfa.codec import pack, sealed, unpack
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
+from processor_runtime.stages.key_shards import key_shards
 from processor_runtime.state import bucket_count, key_buckets
 from processor_runtime.state.bucket_count import KEYS_PER_BUCKET, next_count, origin
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, read_index, write_index
@@ -55,12 +60,7 @@ def taken(  # noqa: PLR0913 - as what it calls
     """Take keys as a batch does."""
     place = KeyPlace("g", state, index_in(state))
     return take_keys(
-        place,
-        PackedKeys.of(keys),
-        due_ms,
-        older_than_layout=older_than,
-        sweep=sweep,
-        also=also,
+        place, PackedKeys.of(keys), due_ms, older_than_layout=older_than, sweep=sweep, also=also
     )
 
 
@@ -114,16 +114,6 @@ def test_keys_in_which_matches_wait_are_found_on_demand() -> None:
     assert state.accesses == before + 1  # of the index
 
 
-def test_a_key_comes_back_as_it_was_put() -> None:
-    state = DictState()
-    index = saved(state, {b"k": Entry(77, 3, b"state"), b"l": Entry(layout=3)})
-    batch = taken(state, [b"stranger", b"k"])
-    assert entries_of(batch) == {b"k": b"state"}
-    assert batch.entries()[1].tolist() == [0, 3]
-    assert (batch.due(76).tolist(), batch.due(77).tolist()) == ([False, False], [False, True])
-    assert (index.key_count, index.next_deadline_ms, index.oldest_layout) == (2, 77, 3)
-
-
 def test_buckets_grow_with_the_keys_and_lose_none() -> None:
     state = DictState()
     keys = numbered(5 * KEYS_PER_BUCKET)
@@ -170,15 +160,6 @@ def test_keys_under_older_layouts_are_swept_a_few_buckets_at_a_time() -> None:
         rounds += 1
     assert swept == set(keys)
     assert rounds == -(-len(index) // 3)
-
-
-def test_a_freed_key_is_gone_and_an_empty_bucket_too() -> None:
-    state = DictState()
-    saved(state, {b"k": Entry(5), b"l": Entry()})
-    index = saved(state, {b"k": None, b"never there": None})
-    assert (index.key_count, index.next_deadline_ms) == (1, None)
-    index = saved(state, {b"l": None})
-    assert (index.key_count, index.size_bytes, set(state)) == (0, 0, {"index"})
 
 
 def test_keys_come_back_from_their_bytes_and_spread_over_shards() -> None:
@@ -371,3 +352,69 @@ def test_columns_of_an_index_that_do_not_fit_are_told() -> None:
     for columns in ([b""] * 5, [bytes(8)] * 4 + [bytes(16)]):
         with pytest.raises(StateEncodingError):
             read_index(pack(columns))
+
+
+@given(st.lists(st.binary(max_size=50) | st.integers(0, 9), max_size=50))
+def test_what_was_compressed_comes_back(values: list[bytes | int]) -> None:
+    assert unpack(uncompressed(compressed(pack(values)))) == values
+
+
+def test_what_never_was_compressed_is_left_as_it_is() -> None:
+    assert uncompressed(pack(["x"])) == pack(["x"])
+
+
+def test_a_broken_value_is_told_of() -> None:
+    whole = compressed(pack(["some text"] * 20))
+    for place, byte in enumerate(whole):
+        changed = [bytes([byte ^ flipped]) + whole[place + 1 :] for flipped in (1, 0x55, 0xFF)]
+        for rest in (b"", *changed):
+            with pytest.raises(StateEncodingError):
+                unpack(uncompressed(whole[:place] + rest))
+
+
+GROUP = "by value"
+NUMBERS = [*range(50)]
+
+
+def shards_of(values: pl.Series, shards: int) -> list[int]:
+    return key_shards(GROUP, pl.DataFrame({"value": values}), shards).to_list()
+
+
+def expected(values: pl.Series, shards: int) -> list[int]:
+    return [shard_of(key_hash(GROUP, key_bytes((value,))), shards) for value in values]
+
+
+def test_equal_keys_of_other_types_have_shards_of_their_own() -> None:
+    for data_type in (pl.Int64, pl.Float64, pl.Int64):
+        values = pl.Series(NUMBERS).cast(data_type)
+        assert shards_of(values, 7) == expected(values, 7)
+    assert shards_of(pl.Series([False, True]), 7) == expected(pl.Series([False, True]), 7)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([*NUMBERS, None, -1, 2**63 - 1, *NUMBERS]),
+        pl.Series([0.5, -0.5, None, 1e300]),
+        pl.Series([*map(str, NUMBERS), None, "", "ü", "x" * 300]),
+        pl.Series([True, None, False]),
+        pl.Series([b"", b"\0", None, b"x" * 70_000]),
+        pl.Series([date(1, 1, 1), date(2026, 11, 27), None, date(9999, 12, 31)]),
+        pl.Series([datetime(2026, 11, 27, 1, 2, 3, 4), datetime(1, 1, 1), None]),  # noqa: DTZ001
+        pl.Series([datetime(2026, 11, 27, tzinfo=UTC), None]),
+        pl.Series([Decimal("-1.50"), Decimal("1234567890123456789.01"), None]),
+    ],
+)
+def test_a_key_has_the_shard_of_its_bytes(values: pl.Series) -> None:
+    for shards in (1, 2, 7, 2):
+        assert shards_of(values, shards) == expected(values, shards)
+
+
+def test_keys_may_have_several_parts() -> None:
+    keys = pl.DataFrame({"user": [1, None, 1, 2], "shop": ["a", "b", "a", None]})
+    shards = key_shards(GROUP, keys, 5).to_list()
+    assert shards == [shard_of(key_hash(GROUP, key_bytes(row)), 5) for row in keys.rows()]
+
+
+def test_the_hash_of_a_key_is_blake2b_under_its_group() -> None:
+    assert key_hash("g", b"k") == int.from_bytes(blake2b(b"k", digest_size=8, key=b"g").digest())

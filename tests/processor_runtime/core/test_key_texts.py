@@ -1,7 +1,5 @@
 """Keys of matches as texts: whatever blocks ask for, each find has the texts of its key."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,20 +26,6 @@ def test_each_find_has_the_texts_of_its_key(most_kept: int, blocks: list[list[li
                 expected = list_texts([KEYS[number] for number in part])
                 assert of.json_texts.take(of.places).to_pylist() == expected
                 assert of.reprs.take(of.places).to_pylist() == [*map(repr, expected)]
-
-
-def test_a_text_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
-
-    def recorded(keys: Sequence[Sequence[object]]) -> list[str]:
-        made.extend(keys)
-        return list_texts(keys)
-
-    monkeypatch.setattr(key_texts, "list_texts", recorded)
-    table = KeyTable(KEYS)
-    for numbers in ([3, 1, 3], [1, 2], [2, 3]):
-        table.of([np.array(numbers), np.array(numbers[:1])])
-    assert made == [KEYS[1], KEYS[3], KEYS[2]]
 
 
 def test_after_a_key_without_a_text_the_others_are_right() -> None:

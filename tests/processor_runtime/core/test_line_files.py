@@ -51,15 +51,19 @@ def test_rows_go_on_as_they_are(directory: LineDirectory) -> None:
     assert not Path(directory.path).exists()
 
 
-@pytest.mark.parametrize("owner", ["them", None])
-def test_nothing_is_written_where_a_directory_is_not_known_to_be_the_jobs(
-    directory: LineDirectory, owner: str | None
-) -> None:
-    path = Path(directory.owner_path)
-    path.write_text(owner) if owner else path.unlink()
-    some = lines(3)
-    assert list(LineFiles(directory).send(some)) == [some]
-    assert not Path(directory.path).exists()
+@pytest.mark.parametrize("obstacle", ["owned by them", "owned by nobody", "a file"])
+def test_all_goes_on_where_nothing_can_be_written(directory: LineDirectory, obstacle: str) -> None:
+    match obstacle:
+        case "owned by them":
+            Path(directory.owner_path).write_text("them")
+        case "owned by nobody":
+            Path(directory.owner_path).unlink()
+        case _:
+            Path(directory.path).write_text("a file")
+    files, some = LineFiles(directory), lines(3)
+    assert list(files.send(some)) == [some]
+    assert files.close() == {}
+    assert not Path(directory.path).is_dir()
 
 
 @pytest.mark.parametrize("size", [2 * LARGE, 20 * LARGE])
@@ -78,10 +82,3 @@ def test_what_cannot_be_written_goes_on_and_so_does_everything_after_it(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert content(files) == [10]
-
-
-def test_without_a_directory_to_write_to_all_goes_on(directory: LineDirectory) -> None:
-    Path(directory.path).write_text("a file")
-    files, some = LineFiles(directory), lines(3)
-    assert list(files.send(some)) == [some]
-    assert files.close() == {}

@@ -18,9 +18,7 @@ def text_of(find: int) -> bytes:
 
 
 @given(st.lists(st.one_of(FINDS, st.lists(FINDS, min_size=1, max_size=60))))
-def test_each_find_is_numbered_by_how_often_it_has_come_before(
-    given_finds: list[int | list[int]],
-) -> None:
+def test_each_find_is_numbered_by_how_often_it_came(given_finds: list[int | list[int]]) -> None:
     ids, counts = MatchIds(), Counter[int]()
     for given_find in given_finds:
         at_once = given_find if isinstance(given_find, list) else [given_find]

@@ -82,7 +82,6 @@ def test_ids_and_lines_are_those_of_one_match_after_the_other(
 
 
 def spelled(time_ms: int) -> str:
-    """Return a time as lines have it."""
     time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
     return time.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 

@@ -11,23 +11,11 @@ from pydantic_core import from_json
 from cep import Pattern, PatternProcessFunction, ProcessContext
 from cep.pattern.durations import LONGEST_MS
 from cep.processor import Steps
-from cep.signing.code import CodeUse, sign
-from cep.signing.keys import SigningKey, SigningKeys
 from contract.snapshot import SnapshotVersion
-from processor_runtime.rules.loading import RuleDefaults
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
-    contents,
-    letters,
-    processor,
-    sequence,
-    spelled,
-    stream,
-    version,
-)
+from tests.letters import contents, job_of, letters, processor, sequence, spelled, version
+from tests.processor_runtime.core.code_signing import KEYS, WITH_KEYS, signed_function
+from tests.processor_runtime.core.pipeline import Event, Pipeline
 
-KEY = SigningKey("k1", b"k" * 32)
-KEYS = SigningKeys((KEY,))
 OTHER = processor("other", version(1, sequence("ab")))
 
 
@@ -38,37 +26,15 @@ class Unspeakable(Exception):
         raise ValueError("no")
 
 
-class Raising(PatternProcessFunction):
-    """Raises an error, made by a function."""
+class Calling(PatternProcessFunction):
+    """Gives out what a function makes of a context, if it does not raise."""
 
-    def __init__(self, error: Callable[[], Exception]) -> None:
-        self.error = error
-
-    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
-        del match, context
-        raise self.error()
-
-
-class Giving(PatternProcessFunction):
-    """Gives out one value, made by a function."""
-
-    def __init__(self, value: Callable[[], Any]) -> None:
-        self.value = value
+    def __init__(self, function: Callable[[ProcessContext], Any]) -> None:
+        self.function = function
 
     def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
-        del match, context
-        return [self.value()]
-
-
-class Tagging(PatternProcessFunction):
-    """Gives one value to a side output."""
-
-    def __init__(self, tag: Any) -> None:
-        self.tag = tag
-
-    def process_match(self, match: Steps, context: ProcessContext) -> None:
         del match
-        context.output(self.tag, 1)
+        return [self.function(context)]
 
 
 class Answering:
@@ -82,8 +48,8 @@ class Answering:
         return self.answer if event["name"] == "b" else False
 
 
-def with_function(function: PatternProcessFunction) -> SnapshotVersion:
-    return version(1, sequence("ab"), function=sign(function, KEY, CodeUse.FUNCTION).to_document())
+def with_function(function: Callable[[ProcessContext], Any]) -> SnapshotVersion:
+    return version(1, sequence("ab"), function=signed_function(Calling(function)))
 
 
 def with_condition(condition: Callable[[Event, Any], Any]) -> SnapshotVersion:
@@ -93,10 +59,9 @@ def with_condition(condition: Callable[[Event, Any], Any]) -> SnapshotVersion:
 
 def run(*versions: SnapshotVersion) -> Pipeline:
     """Run a rule, beside another one, until its quarantine has come to the driver and back."""
-    job = Pipeline(stream(), Options(shards=1, defaults=RuleDefaults(signing_keys=KEYS)))
-    job.publish(OTHER, *(processor("odd", each) for each in versions))
-    job.batch(letters("ab", 1_000))
-    job.advance(1_100)
+    odd = (processor("odd", each) for each in versions)
+    job = job_of(OTHER, *odd, shards=1, defaults=WITH_KEYS)
+    job.batch(letters("ab", 1_000), until_ms=1_100)
     job.batch(letters("ab", 1_200))
     job.restart()
     job.advance(1_300)
@@ -128,26 +93,24 @@ def stopped_with(job: Pipeline, reason: str) -> str:
 def test_whatever_an_error_says_it_stops_its_rule_alone(
     error: Callable[[], Exception], told: str
 ) -> None:
-    assert stopped_with(run(with_function(Raising(error))), "function") == told
-
-    def raising(event: Event, context: Any) -> bool:
-        del event, context
+    def raising(*_: Any) -> bool:
         raise error()
 
+    assert stopped_with(run(with_function(raising)), "function") == told
     assert told[:500] in stopped_with(run(with_condition(raising)), "condition")
 
 
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (object, "a value of the type object cannot be written as JSON"),
-        (lambda: {"x": [{1: ValueError()}]}, "a value of the type ValueError cannot be written"),
-        (lambda: [[]] * 3 + [nested(400)], "it cannot be written as JSON"),
+        (lambda _: object(), "a value of the type object cannot be written as JSON"),
+        (lambda _: {"x": [{1: ValueError()}]}, "a value of the type ValueError cannot be written"),
+        (lambda _: [[]] * 3 + [nested(400)], "it cannot be written as JSON"),
     ],
     ids=["object", "inside", "deep"],
 )
-def test_an_output_that_is_no_json_stops_its_rule(value: Callable[[], Any], told: str) -> None:
-    assert told in stopped_with(run(with_function(Giving(value))), "function")
+def test_an_output_that_is_no_json_stops_its_rule(value: Callable[[Any], Any], told: str) -> None:
+    assert told in stopped_with(run(with_function(value)), "function")
 
 
 def nested(depth: int) -> Any:
@@ -158,19 +121,21 @@ def nested(depth: int) -> Any:
     return value
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
-    job = run(with_function(Giving(lambda: {"n": np.int64(3), "x": np.array([1.5]), "t": {1}})))
-    assert {row.output for row in job.rows_of("match", "odd")} == {'{"n":3,"x":[1.5],"t":[1]}'}
-
-
-def test_half_a_surrogate_pair_in_an_output_is_replaced() -> None:
-    job = run(with_function(Giving(lambda: {"x\ud800": ["\udfff", b"\xff", ("y",)]})))
-    assert {row.output for row in job.rows_of("match", "odd")} == {'{"x?":["?","_w==",["y"]]}'}
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (lambda _: {"n": np.int64(3), "x": np.array([1.5])}, '{"n":3,"x":[1.5]}'),
+        (lambda _: {"x\ud800": ["\udfff", b"\xff", ("y",), {1}]}, '{"x?":["?","_w==",["y"],[1]]}'),
+    ],
+    ids=["numbers of numpy", "half a surrogate pair"],
+)
+def test_what_is_no_json_but_near_is_given_out(value: Callable[[Any], Any], text: str) -> None:
+    assert {row.output for row in run(with_function(value)).rows_of("match", "odd")} == {text}
 
 
 @pytest.mark.parametrize("tag", [5, "\ud800", b"log"])
 def test_a_tag_that_is_no_text_stops_its_rule(tag: Any) -> None:
-    stopped_with(run(with_function(Tagging(tag))), "function")
+    stopped_with(run(with_function(lambda context: context.output(tag, 1))), "function")
 
 
 @pytest.mark.parametrize("answer", ["yes", "", 1, 0, None, [True]])
@@ -194,24 +159,18 @@ def test_a_truth_value_of_numpy_is_one(answer: Any) -> None:
     ids=["object", "partial"],
 )
 def test_partial_matches_of_any_callable_outlive_a_process(condition: Any) -> None:
-    job = Pipeline(stream(), Options(shards=1, defaults=RuleDefaults(signing_keys=KEYS)))
-    job.publish(processor("odd", with_condition(condition)))
-    job.batch(letters("a", 1_000))
-    job.advance(1_001)
+    job = job_of(processor("odd", with_condition(condition)), shards=1, defaults=WITH_KEYS)
+    job.batch(letters("a", 1_000), until_ms=1_001)
     job.restart()
-    job.batch(letters("b", 1_002))
-    job.advance(1_003)
+    job.batch(letters("b", 1_002), until_ms=1_003)
     assert spelled(job.rows) == ["odd1 match a1000 b1002"]
 
 
 def test_nobody_waits_for_the_end_of_a_window_that_no_time_reaches() -> None:
     # By the clock: there it is a timer that would wait.
-    job = Pipeline(stream(), Options(shards=1, by_clock=True))
-    job.publish(processor("odd", version(1, sequence("ab", within_ms=LONGEST_MS))))
+    job = job_of(version(1, sequence("ab", within_ms=LONGEST_MS)), shards=1, by_clock=True)
     job.batch(letters("a", 1), clock_ms=1_000)
-    assert [status.partial_matches for status in job.statuses.values()] == [
-        {"odd@1@" + str(-(2**63)): 1}
-    ]
+    assert job.job_status.partial_matches == 1
     assert job.next_wakes == [None]
     job.batch(letters("b", 1), clock_ms=1_200)
     assert len(job.rows_of("match")) == 1

@@ -1,14 +1,13 @@
 """Events that leave the stream early, columns of every type, and what is counted."""
 
 import math
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
 
 import polars as pl
 import pytest
 from pydantic_core import from_json
 
+from contract.snapshot import SnapshotProcessor
 from processor_runtime.batch_lines import BatchLines
 from processor_runtime.output.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 from processor_runtime.rows.event_block import TIME, Arrival, encode_events
@@ -16,16 +15,18 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     event,
+    job_of,
     letters,
     processor,
     sequence,
     spelled,
     stream,
     version,
+    with_step,
 )
+from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline
 
 UNREADABLE = '{"reason":"not a JSON object","raw":"{not json","offset":1}'
 
@@ -39,8 +40,7 @@ def job_with(delay_ms: int = 0, options: Options | None = None) -> Pipeline:
 def test_an_event_up_to_the_watermark_is_late_and_matches_nothing() -> None:
     job = job_with(10)
     job.batch(letters("a", 1_000) + letters("x", 1_020))
-    job.batch(letters("xb", 1_008) + letters("b", 1_010))
-    job.advance(1_100)
+    job.batch(letters("xb", 1_008) + letters("b", 1_010), until_ms=1_100)
     (first, second) = job.rows_of("late")
     assert job.job_status.watermark_ms == 1_100
     assert (first.start_ms, first.end_ms) == (1_008, 1_008)
@@ -52,8 +52,7 @@ def test_an_event_up_to_the_watermark_is_late_and_matches_nothing() -> None:
 def test_nothing_is_late_before_the_first_watermark() -> None:
     job = job_with()
     job.batch(letters("ab", -5) + letters("ab", -20))
-    job.batch(letters("x", 100))
-    job.advance(200)
+    job.batch(letters("x", 100), until_ms=200)
     assert job.rows_of("late") == []
     assert len(job.rows_of("match")) == 2
 
@@ -74,8 +73,7 @@ def test_rows_that_cannot_be_used_are_told_apart_and_given_out() -> None:
         event("a", 0) | {FUTURE: 9_999_999_999_999, "ts": 9_999_999_999_999},
         event("b", 0) | {"ts": None},
     ]
-    job.batch([bad[0], good[0], bad[1], bad[2], good[1]])
-    job.advance(1_100)
+    job.batch([bad[0], good[0], bad[1], bad[2], good[1]], until_ms=1_100)
     rows = job.rows_of("error")
     told = [from_json(row.error or "") for row in rows]
     assert [error["reason"] for error in told] == ["malformed", "future", "no-time"]
@@ -126,56 +124,27 @@ def test_rows_that_no_output_takes_are_counted_and_not_made() -> None:
     job = job_with(options=Options(matching=matching))
     job.batch([*letters("ab", 1_000), {MALFORMED: UNREADABLE}])
     job.batch(letters("x", 1_050))
-    job.batch(letters("x", 10))
-    job.advance(1_100)
+    job.batch(letters("x", 10), until_ms=1_100)
     assert job.rows == []
     totals = job.job_status.totals
     assert (totals.matches, totals.errors, totals.late) == (1, 1, 1)
 
 
 def test_what_each_rule_did_is_counted() -> None:
-    job = Pipeline(stream(), Options(shards=3))
-    job.publish(
-        processor("p", version(1, sequence("ab"))),
+    job = job_of(
+        version(1, sequence("ab")),
         processor("q", version(1, sequence("ac", within_ms=5))),
+        shards=3,
     )
-    job.batch(letters("a xb", 1_000))
-    job.advance(1_100)
+    job.batch(letters("a xb", 1_000), until_ms=1_100)
     p, q = job.job_status.versions
     assert (p.totals.events, p.totals.matches, p.last_match_ms) == (2, 1, 1_003)
     assert (q.totals.events, q.totals.timeouts, q.last_match_ms) == (1, 1, None)
-    job.batch([event("a", 1_200, user=user) for user in "uvwxyz"])
-    job.advance(1_200)
+    job.batch([event("a", 1_200, user=user) for user in "uvwxyz"], until_ms=1_200)
     p, q = job.job_status.versions
     assert (p.partial_matches, q.partial_matches) == (6, 6)
     assert job.job_status.partial_matches == 12
     assert job.job_status.state_bytes > 0
-
-
-KEY_VALUES: dict[str, list[Any]] = {
-    "BIGINT": [1, 2**62, -1, None],
-    "BOOLEAN": [True, False, None],
-    "DATE": [date(2020, 1, 1), None],
-    "DECIMAL(10, 2)": [Decimal("1.10"), Decimal("-1.10")],
-    "DOUBLE": [1.5, math.inf, None],
-    "STRING": ["", "ü", "null", None],
-    "TIMESTAMP": [datetime(2020, 1, 1, tzinfo=UTC), None],
-}
-
-
-@pytest.mark.parametrize("column_type", KEY_VALUES)
-def test_a_key_of_any_plain_type_keeps_its_events_together(column_type: str) -> None:
-    values = KEY_VALUES[column_type]
-    job = Pipeline(
-        stream().model_copy(update={"ddl": f"k {column_type}, name STRING, ts BIGINT"}),
-        Options(shards=3),
-    )
-    job.publish(processor("p", version(1, sequence("ab"), key_by=["k", "k IS NULL"])))
-    for name, time_ms in (("a", 1_000), ("b", 1_001)):
-        job.batch([{"k": value, "name": name, "ts": time_ms} for value in values])
-        job.restart()
-    job.advance(1_100)
-    assert len({row.key for row in job.rows_of("match")}) == len(values)
 
 
 def test_numbers_that_are_equal_are_one_key_and_what_is_no_number_is_none() -> None:
@@ -190,9 +159,9 @@ def test_numbers_that_are_equal_are_one_key_and_what_is_no_number_is_none() -> N
                 (math.nan, "a", 1_002),
                 (None, "b", 1_003),
             )
-        ]
+        ],
+        until_ms=1_100,
     )
-    job.advance(1_100)
     assert sorted(row.key or "" for row in job.rows) == ["[0.0]", "[null]"]
 
 
@@ -205,10 +174,7 @@ def test_columns_that_no_expression_can_read_do_no_harm() -> None:
     ]
     job.publish(*rules)
     job.batch(
-        [
-            {"blob": b"\x00\xff", "name": "n7", "ts": 1_000},
-            {"blob": None, "name": "b", "ts": 1_001},
-        ]
+        [{"blob": b"\x00\xff", "name": "n7", "ts": 1_000}, {"blob": None, "name": "b", "ts": 1_001}]
     )
     job.restart()
     job.advance(1_100)
@@ -238,42 +204,37 @@ def waiting(job: Pipeline) -> int:
     return sum(status.waiting_events for status in job.statuses.values())
 
 
-def test_an_event_that_concerns_no_rule_reaches_no_shard() -> None:
-    for filters, expected in ((True, 2), (False, 5)):
-        job = job_with(100, Options(filters=filters))
-        job.batch(letters("axybz", 1_000))
-        assert waiting(job) == expected
-
-
 def test_an_event_that_can_break_strict_contiguity_reaches_its_shard() -> None:
-    strict = sequence("ab")
-    strict["steps"][1]["contiguity"] = "next"
-    job = Pipeline(stream(100))
-    job.publish(processor("p", version(1, strict)))
+    job = job_of(version(1, with_step(sequence("ab"), 1, contiguity="next")), delay_ms=100)
     job.batch(letters("ax b", 1_000))
     assert waiting(job) == 3
     job.advance(1_200)
     assert job.rows == []
 
 
-def test_an_event_reaches_each_selector_that_has_a_rule_for_it() -> None:
-    job = Pipeline(stream(100))
-    job.publish(
-        processor("p", version(1, sequence("ab"))),
-        processor("q", version(1, sequence("ac"))),
-        processor("r", version(1, sequence("ad"), key_by=["price"])),
-        processor("s", version(1, sequence("ce"), key_by=None)),
-    )
-    job.batch(letters("abcde", 1_000))
-    # By user: a, b, c; by price: a, d; without key: c, e.
-    assert waiting(job) == 7
+SELECTORS = [
+    processor("p", version(1, sequence("ab"))),
+    processor("q", version(1, sequence("ac"))),
+    processor("r", version(1, sequence("ad"), key_by=["price"])),
+    processor("s", version(1, sequence("ce"), key_by=None)),
+]
+SWITCH = processor("p", version(1, sequence("ab")), version(2, sequence("cd"), from_ms=1_005))
 
 
-def test_an_event_is_for_the_rules_of_its_time() -> None:
-    job = Pipeline(stream(100))
-    job.publish(
-        processor("p", version(1, sequence("ab")), version(2, sequence("cd"), from_ms=1_005))
-    )
-    job.batch(letters("abcdabcd", 1_001))
-    # Up to 1004 a and b; from 1005 on c and d.
-    assert waiting(job) == 4
+@pytest.mark.parametrize(
+    ("rules", "options", "text", "count"),
+    [
+        pytest.param(SELECTORS[:1], {}, " axybz", 2, id="none that concerns no rule"),
+        pytest.param(SELECTORS[:1], {"filters": False}, " axybz", 5, id="all without filters"),
+        # By user: a, b, c; by price: a, d; without key: c, e.
+        pytest.param(SELECTORS, {}, " abcde", 7, id="each selector with a rule for it"),
+        # Up to 1004 a and b; from 1005 on c and d.
+        pytest.param([SWITCH], {}, " abcdabcd", 4, id="the rules of its time"),
+    ],
+)
+def test_an_event_reaches_the_shards_of_its_rules(
+    rules: list[SnapshotProcessor], options: dict[str, Any], text: str, count: int
+) -> None:
+    job = job_of(*rules, delay_ms=100, **options)
+    job.batch(letters(text, 1_000))
+    assert waiting(job) == count

@@ -1,16 +1,14 @@
 """A rule that floods its outputs is stopped or cut short alone, and the same in any replay."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 from typing import Any
 
 import pytest
-from pydantic_core import from_json
 
 from cep import PatternProcessFunction, ProcessContext
 from cep.processor import Steps
-from cep.signing.code import CodeUse, sign
-from cep.signing.keys import SigningKey, SigningKeys
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.output.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK, RowChunks
 from processor_runtime.rows.output_rows import OutputRow
@@ -20,42 +18,31 @@ from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from tests.matching.compiled_machine import machines_of
-from tests.processor_runtime.core.pipeline import DictState, Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     Document,
     contents,
+    errors,
     event,
+    job_of,
     letters,
     processor,
+    run_in_batches,
     sequence,
-    stream,
     version,
+    with_step,
+    without,
 )
+from tests.processor_runtime.core.code_signing import KEYS, signed_function
+from tests.processor_runtime.core.pipeline import DictState, Event, Pipeline
 
-KEY = SigningKey("k1", b"k" * 32)
-KEYS = SigningKeys((KEY,))
-
-EVERY_SUBSET: Document = {
-    "steps": [
-        {
-            "name": "a",
-            "where": "name = 'a'",
-            "times": {"from": 1, "to": None},
-            "inner": "allow_combinations",
-        },
-        {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
-    ],
-    "within_ms": 100,
-}
+EVERY_SUBSET = with_step(
+    sequence("ab", within_ms=100), 0, times={"from": 1, "to": None}, inner="allow_combinations"
+)
 ALL = 2**14 - 1
 ALL_OF_FEWER = 2**11 - 1
 
 
-@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
-def _machine(request: pytest.FixtureRequest) -> Iterator[None]:
-    with machines_of(request.param):
-        yield
+pytestmark = pytest.mark.usefixtures("machines")
 
 
 def flood_of(events: int) -> list[Event]:
@@ -66,22 +53,16 @@ def flood_of(events: int) -> list[Event]:
 FLOOD = flood_of(14)
 
 
-class Forever(PatternProcessFunction):
-    """Gives out numbers without an end for matches of price 13, and else one."""
+class Flood(PatternProcessFunction):
+    """Gives out what is made for it for matches of price 13, and else one number."""
+
+    def __init__(self, flood: Callable[[], Iterable[int]]) -> None:
+        self.flood = flood
 
     def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
         del context
         prices = [event["price"] for step in match.values() for event in step]
-        return count() if 13 in prices else [0]
-
-
-class Million(PatternProcessFunction):
-    """Gives out a million rows as a list for matches of price 13, and else one."""
-
-    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
-        del context
-        prices = [event["price"] for step in match.values() for event in step]
-        return range(1_000_000 if 13 in prices else 1)
+        return self.flood() if 13 in prices else [0]
 
 
 def run(
@@ -93,22 +74,12 @@ def run(
     **options: Any,
 ) -> Pipeline:
     defaults = RuleDefaults(signing_keys=KEYS, row_limits=limits or RowLimits())
-    job = Pipeline(stream(), Options(shards=1, defaults=defaults, **options))
-    job.publish(*rules)
-    size = -(-len(events) // batches)
-    for begin in range(0, len(events), size):
-        job.batch(events[begin : begin + size])
-    job.advance(1_200)
-    job.batch()
-    return job
+    job = job_of(*rules, shards=1, defaults=defaults, **options)
+    return run_in_batches(job, events, batches, until_ms=1_200)
 
 
-def errors(job: Pipeline, processor_id: str) -> list[str]:
-    return [from_json(row.error or "")["message"] for row in job.rows_of("error", processor_id)]
-
-
-def without(rows: Iterable[OutputRow], processor_id: str) -> list[OutputRow]:
-    return [row for row in rows if row.processor_id != processor_id]
+def messages(job: Pipeline, processor_id: str) -> list[str]:
+    return [error["message"] for error in errors(job, processor_id)]
 
 
 def left_out(job: Pipeline, processor_id: str) -> int:
@@ -134,7 +105,7 @@ def test_an_event_that_finishes_thousands_of_partial_matches_stops_the_rule_alon
         given = [row for row in job.rows_of("match", "flooding") if row.key == '["u"]']
         assert len(given) == 1_000
         assert left_out(job, "flooding") == ALL_OF_FEWER - 1_000
-        (told,) = errors(job, "flooding")
+        (told,) = messages(job, "flooding")
         assert told == (
             "more than 1,000 rows of output at one event of a key (rows_per_event); "
             "1,047 matches or timeouts are left out; "
@@ -148,8 +119,7 @@ def test_an_event_that_finishes_thousands_of_partial_matches_stops_the_rule_alon
 
 
 def test_a_replayed_flood_is_cut_at_the_same_place() -> None:
-    job = Pipeline(stream(), Options(shards=1))
-    job.publish(processor("flooding", version(1, EVERY_SUBSET)))
+    job = job_of(processor("flooding", version(1, EVERY_SUBSET)), shards=1)
     job.batch(FLOOD[:7])
     job.batch(FLOOD[7:])
     job.batch(letters("x", 1_100))
@@ -159,10 +129,10 @@ def test_a_replayed_flood_is_cut_at_the_same_place() -> None:
     assert (job.rows, [dict(each) for each in job.states]) == (first, state)
 
 
-@pytest.mark.parametrize("code", [Forever, Million])
-def test_a_function_that_gives_out_a_million_rows_is_cut_and_stopped(code: Any) -> None:
-    signed = sign(code, KEY, CodeUse.FUNCTION).to_document()
-    flooding = processor("flooding", version(1, sequence("ab"), function=signed))
+@pytest.mark.parametrize("flood", [count, partial(range, 1_000_000)], ids=["endless", "million"])
+def test_a_function_that_gives_out_a_million_rows_is_cut_and_stopped(flood: Any) -> None:
+    code = signed_function(Flood(flood))
+    flooding = processor("flooding", version(1, sequence("ab"), function=code))
     plain = processor("plain", version(1, sequence("ab")))
     events = [*letters("ab", 1_000), event("a", 1_010, price=13), *letters("b ab", 1_020)]
     job = run([flooding, plain], events)
@@ -177,27 +147,24 @@ def test_a_function_that_gives_out_a_million_rows_is_cut_and_stopped(code: Any) 
 def test_a_batch_that_brings_too_much_is_cut_and_the_rule_goes_on(limits: Document) -> None:
     flooding = processor("flooding", version(1, sequence("ab"), limits=limits))
     plain = processor("plain", version(1, sequence("ab")))
-    job = Pipeline(stream(), Options(shards=1))
-    job.publish(flooding, plain)
+    job = job_of(flooding, plain, shards=1)
     for begin_ms in (1_000, 2_000):
-        job.batch(letters("ab" * 4 + "z", begin_ms))
-        job.advance(begin_ms + 500)
+        job.batch(letters("ab" * 4 + "z", begin_ms), until_ms=begin_ms + 500)
     # Relaxed contiguity without skipping: n events `a` are open when the n-th `b` comes.
-    all_of_them = [row._replace(processor_id="flooding", match_id=None) for row in plain_rows(job)]
+    all_of_them = [
+        row._replace(processor_id="flooding", match_id=None)
+        for row in job.rows_of("match", "plain")
+    ]
     given = [row._replace(match_id=None) for row in job.rows_of("match", "flooding")]
     by_batch = [[row for row in all_of_them if (row.end_ms or 0) // 1_000 == n] for n in (1, 2)]
     assert given == [row for rows in by_batch for row in rows[:3]]
     assert left_out(job, "flooding") == len(all_of_them) - 6
-    first, second = errors(job, "flooding")
+    first, second = messages(job, "flooding")
     name = next(iter(limits))
     assert name in first
     assert f"{len(by_batch[0]) - 3} match" in first
     assert f"{len(by_batch[1]) - 3} match" in second
     assert job.timeline.quarantined == ()
-
-
-def plain_rows(job: Pipeline) -> list[OutputRow]:
-    return job.rows_of("match", "plain")
 
 
 def test_one_key_that_brings_too_much_leaves_the_others_theirs() -> None:
@@ -215,7 +182,7 @@ def test_a_row_that_is_too_large_stops_its_rule() -> None:
     job = run(rules, events)
     assert [row.end_ms for row in job.rows_of("match", "limited")] == [1_001]
     assert left_out(job, "limited") == 1
-    (told,) = errors(job, "limited")
+    (told,) = messages(job, "limited")
     assert told.startswith("more than 1,000 bytes in a row of output (bytes_per_row); 1 match or")
     assert [item.processor_id for item in job.timeline.quarantined] == ["limited"]
     alone = run(rules[1:], events)
@@ -244,8 +211,9 @@ def test_a_job_that_is_set_to_fail_fails_at_a_limit() -> None:
 def test_rows_leave_a_shard_in_chunks_while_it_still_works() -> None:
     limits = RowLimits(per_event=ALL)
     # All events wait, so that another batch matches them.
-    job = Pipeline(stream(1_000), Options(shards=1, defaults=RuleDefaults(row_limits=limits)))
-    job.publish(processor("p", version(1, EVERY_SUBSET)))
+    job = job_of(
+        version(1, EVERY_SUBSET), delay_ms=1_000, shards=1, defaults=RuleDefaults(row_limits=limits)
+    )
     job.batch(FLOOD)
     rules = compile_rules(job.timeline, job.stream, job.options.defaults)
     shard = ShardMatcher(0, rules, DictState(job.states[0]), BatchClock(1, 1, 1_199, 0))

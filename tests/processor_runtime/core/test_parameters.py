@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotVersion
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
-    Document,
-    event,
-    processor,
-    spelled,
-    stream,
-    version,
-)
+from tests.letters import Document, event, job_of, processor, spelled, version
+from tests.processor_runtime.core.pipeline import Event
 from tests.properties import slow_property
 
 SWITCH_MS = 1_020
@@ -57,8 +50,7 @@ def versions(language: str, *, declared: bool) -> list[SnapshotVersion]:
 
 
 def found_by(language: str, batches: Sequence[Sequence[Event]], *, declared: bool) -> Any:
-    job = Pipeline(stream(), Options())
-    job.publish(processor("p", *versions(language, declared=declared)))
+    job = job_of(processor("p", *versions(language, declared=declared)))
     for batch in batches:
         job.batch(batch)
     job.advance(5_000)

@@ -18,48 +18,19 @@ from processor_runtime.output.row_columns import ARROW_SCHEMA, RowColumns, RowLi
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.letters import Document, event, job_of, letters, processor, sequence, version, with_step
 from tests.matching.compiled_machine import machines_of
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
+from tests.processor_runtime.core.pipeline import Event
 from tests.processor_runtime.core.plain_rules import MORE, PATTERNS, SELECTS
-from tests.processor_runtime.core.published import (
-    Document,
-    event,
-    letters,
-    processor,
-    stream,
-    version,
-)
-from tests.processor_runtime.core.random_rules import rule_patterns
+from tests.processor_runtime.core.random_rules import rule_patterns, sorted_events
 from tests.properties import slow_property
 
-TWICE: Document = {
-    "steps": [
-        {
-            "group": {
-                "steps": [
-                    {"name": "a", "where": "name = 'a'"},
-                    {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
-                ]
-            },
-            "times": 2,
-        }
-    ],
-    "within_ms": 30,
-}
+Rules = Sequence[tuple[Any, ...]]
+TWICE: Document = {"steps": [{"group": sequence("ab"), "times": 2}], "within_ms": 30}
 LIMITS = st.builds(
     RowLimits, st.integers(1, 20), st.integers(1, 40), st.integers(1, 60), st.integers(50, 2_000)
 )
-EVENTS = st.lists(
-    st.builds(
-        event,
-        st.sampled_from("aabbc"),
-        st.integers(1_000, 1_040),
-        user=st.sampled_from(["u", "v", "w'\"\\é", None]),
-        price=st.integers(0, 3) | st.none(),
-    ),
-    min_size=20,
-    max_size=60,
-).map(lambda given: sorted(given, key=lambda each: int(each["ts"])))
+EVENTS = sorted_events("aabbc", 1_040, min_size=20)
 PLAIN_RULES: st.SearchStrategy[tuple[Any, ...]] = st.tuples(
     st.sampled_from([*PATTERNS, TWICE]),
     st.sampled_from([*SELECTS, SELECTS[-1], SELECTS[-1]]),
@@ -96,26 +67,19 @@ def blocks_of(finds: int) -> Iterator[list[bool]]:
 
 
 def told(
-    given_events: Sequence[Event],
-    rules: Sequence[tuple[Any, ...]],
-    row_limits: RowLimits,
-    wanted: set[str],
-    at: int,
+    given_events: Sequence[Event], rules: Rules, row_limits: RowLimits, wanted: set[str], at: int
 ) -> Any:
     """Return rows, counts and state of some batches."""
-    options = Options(
+    published = (
+        processor(
+            f"p'{number}", version(1, pattern, **more, **({"select": select} if select else {}))
+        )
+        for number, (pattern, select, more) in enumerate(rules)
+    )
+    job = job_of(
+        *published,
         defaults=RuleDefaults(row_limits=row_limits),
         matching=MatchSettings(wanted=frozenset(wanted)),
-    )
-    job = Pipeline(stream(), options)
-    job.publish(
-        *(
-            processor(
-                f"p'{number}",
-                version(1, pattern, **more, **({"select": select} if select else {})),
-            )
-            for number, (pattern, select, more) in enumerate(rules)
-        )
     )
     found = []
     for part in (given_events[:at], given_events[at:], [event("c", 2_000)], []):
@@ -125,6 +89,11 @@ def told(
         }
         found.append((rows, statuses, [dict(state) for state in job.states]))
     return found
+
+
+def matches(rules: Rules, given_events: Sequence[Event] | None = None, at: int = 31) -> Any:
+    """Return what `told` says of matches alone, by default of many."""
+    return told(MANY if given_events is None else given_events, rules, RowLimits(), {"match"}, at)
 
 
 JOBS = st.tuples(EVENTS, RULES, LIMITS | st.just(RowLimits()), KINDS, st.integers(0, 40))
@@ -149,58 +118,52 @@ MANY = [
 @pytest.mark.parametrize("pattern", [*PATTERNS, TWICE])
 @pytest.mark.parametrize("select", [SELECTS[0], SELECTS[-1]])
 def test_plain_matches_go_out_in_blocks(pattern: Document, select: dict[str, str]) -> None:
-    rules: list[tuple[Any, ...]] = [(pattern, select, {}), (PATTERNS[0], {}, {})]
+    rules: Rules = [(pattern, select, {}), (PATTERNS[0], {}, {})]
     with blocks_of(20) as taken:
-        found = told(MANY, rules, RowLimits(), {"match"}, 31)
+        found = matches(rules)
     # Of the one that fails for some matches, blocks with them do not.
     assert any(taken)
     assert all(taken) or "sum" in select
     with blocks_of(0):
-        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+        assert matches(rules) == found
     names_known_steps = not select or pattern is not PATTERNS[4]  # else the rule is refused
     ids = {"p'0", "p'1"} if names_known_steps else {"p'1"}
     assert {row.processor_id for rows, *_ in found for row in rows} == ids
 
 
 def test_a_block_that_is_too_large_goes_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules: list[tuple[Any, ...]] = [(PATTERNS[0], SELECTS[-1], {})]
+    rules: Rules = [(PATTERNS[0], SELECTS[-1], {})]
     with blocks_of(0):
-        one_by_one = told(MANY, rules, RowLimits(), {"match"}, 31)
+        one_by_one = matches(rules)
     monkeypatch.setattr(found_columns, "_AT_ONCE", 2)
     monkeypatch.setattr(arrow_texts, "MOST_BYTES", 2_000)
     with blocks_of(4_096) as taken:
-        assert told(MANY, rules, RowLimits(), {"match"}, 31) == one_by_one
+        assert matches(rules) == one_by_one
     assert not all(taken)
     assert any(taken)
 
 
 def test_equal_matches_are_numbered_across_blocks() -> None:
     events = [event(name, 1_000) for name in "aaabbb"]
-    steps = [
-        {"name": "a", "where": "name = 'a'"},
-        {"name": "b", "contiguity": "followed_by_any", "where": "name = 'b'"},
-    ]
-    rules: list[tuple[Any, ...]] = [({"steps": steps, "within_ms": 20}, {}, {})]
+    rules: Rules = [(with_step(PATTERNS[0], 1, contiguity="followed_by_any"), {}, {})]
     with blocks_of(1) as taken:
-        found = told(events, rules, RowLimits(), {"match"}, 6)
+        found = matches(rules, events, 6)
     assert taken == [True] * 3
     rows = [row for rows, *_ in found for row in rows]
     assert len({row.match_id for row in rows}) == 9
     assert len({row._replace(match_id=None) for row in rows}) == 1
     with blocks_of(0):
-        assert told(events, rules, RowLimits(), {"match"}, 6) == found
+        assert matches(rules, events, 6) == found
 
 
 def test_rules_of_one_shape_with_other_names_find_by_turns() -> None:
     events = letters("aaabab", 1_000)
     other = {"steps": [step | {"name": f"{step['name']}2"} for step in PATTERNS[0]["steps"]]}
-    rules: list[tuple[Any, ...]] = [
-        (PATTERNS[0], {}, {}),
-        (PATTERNS[0] | other, {}, {}),
-        (PATTERNS[1], {}, {}),
+    rules: Rules = [
+        (pattern, {}, {}) for pattern in (PATTERNS[0], PATTERNS[0] | other, PATTERNS[1])
     ]
     with blocks_of(4_096) as taken:
-        found = told(events, rules, RowLimits(), {"match"}, 6)
+        found = matches(rules, events, 6)
     assert any(taken)
     ids = [(row.end_ms, row.start_ms, row.processor_id) for rows, *_ in found for row in rows]
     assert [each for each in ids if each[2] != "p'2"][:4] == [
@@ -210,24 +173,24 @@ def test_rules_of_one_shape_with_other_names_find_by_turns() -> None:
         (1_003, 1_001, "p'1"),
     ]
     with blocks_of(0):
-        assert told(events, rules, RowLimits(), {"match"}, 6) == found
+        assert matches(rules, events, 6) == found
 
 
 def test_what_is_too_large_goes_out_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules: list[tuple[Any, ...]] = [(PATTERNS[0], SELECTS[1], {})]
+    rules: Rules = [(PATTERNS[0], SELECTS[1], {})]
     with blocks_of(20) as taken:
-        found = told(MANY, rules, RowLimits(), {"match"}, 31)
+        found = matches(rules)
         assert any(taken)
         taken.clear()
         monkeypatch.setattr(arrow_texts, "MOST_BYTES", 100)
-        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+        assert matches(rules) == found
         assert not any(taken)
 
 
 def test_chunks_of_columns_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
     rules: list[tuple[Any, ...]] = [(PATTERNS[0], {}, {})]
     with blocks_of(4_096):
-        found = told(MANY, rules, RowLimits(), {"match"}, 31)
+        found = matches(rules)
         sizes: list[int] = []
         init = RowColumns.__init__
 
@@ -238,11 +201,11 @@ def test_chunks_of_columns_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(RowColumns, "__init__", watched)
         monkeypatch.setattr("processor_runtime.output.row_plan.ROWS_PER_CHUNK", 7)
-        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+        assert matches(rules) == found
         assert max(sizes) == 7
         monkeypatch.setattr("processor_runtime.output.row_plan.CHARACTERS_PER_CHUNK", 400)
         sizes.clear()
-        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+        assert matches(rules) == found
         assert max(sizes) == 4
 
 
@@ -250,10 +213,9 @@ def test_parts_of_a_batch_have_keys_of_their_own() -> None:
     """A version that begins within a batch divides it, and each part numbers its keys anew."""
 
     def found() -> list[tuple[Any, ...]]:
-        matching = MatchSettings(wanted=frozenset({"match"}))
-        job = Pipeline(stream(), Options(shards=1, matching=matching))
         versions = version(1, PATTERNS[0]), version(2, PATTERNS[0], from_ms=1_020)
-        job.publish(processor("p", *versions))
+        matching = MatchSettings(wanted=frozenset({"match"}))
+        job = job_of(processor("p", *versions), shards=1, matching=matching)
         users = {1_000: "uvw", 1_020: "xwu"}
         events = [
             event(name, begin_ms + at, user=user)

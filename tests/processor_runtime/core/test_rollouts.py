@@ -30,19 +30,19 @@ from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason,
 from processor_runtime.schedule.rollouts import sharing
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     Document,
     absence,
     event,
+    job_of,
     letters,
     processor,
     sequence,
     spelled,
-    stream,
     version,
 )
-from tests.processor_runtime.core.random_rules import KEYS, rule_patterns
+from tests.processor_runtime.core.pipeline import Event, Pipeline
+from tests.processor_runtime.core.random_rules import KEYS, arrivals, rule_patterns
 from tests.properties import slow_property
 
 ALL_KINDS = frozenset({"match", "timeout", "side", "shadow", "late", "error"})
@@ -50,8 +50,8 @@ AB, AC = sequence("ab"), sequence("ac")
 USERS = "tuvwxyz"
 
 
-def pipeline(delay_ms: int = 0, **options: Any) -> Pipeline:
-    return Pipeline(stream(delay_ms), Options(matching=MatchSettings(ALL_KINDS), **options))
+def pipeline(*rules: SnapshotProcessor | SnapshotVersion, **options: Any) -> Pipeline:
+    return job_of(*rules, matching=MatchSettings(ALL_KINDS), **options)
 
 
 def rollout(tried: SnapshotVersion, share: int = 0) -> SnapshotRollout:
@@ -68,10 +68,8 @@ V1, V2 = version(1, AB), version(2, AC)
 
 class TestShadow:
     def test_what_a_version_in_shadow_finds_is_of_kind_shadow_and_counted_apart(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", V1), rollouts=[rollout(V2)])
-        job.batch(letters("abc", 1_000))
-        job.advance(2_000)
+        job = pipeline(V1, rollouts=[rollout(V2)])
+        job.batch(letters("abc", 1_000), until_ms=2_000)
         assert sorted(spelled(job.rows)) == ["p1 match a1000 b1001", "p2 shadow a1000 c1002"]
         versions = {each.version: each for each in job.job_status.versions}
         assert versions[2].state == "shadow"
@@ -79,33 +77,20 @@ class TestShadow:
         assert (job.job_status.totals.matches, job.job_status.totals.shadow) == (1, 1)
 
     def test_a_rule_may_be_in_shadow_before_anything_of_it_is_published(self) -> None:
-        job = pipeline()
-        job.publish(rollouts=[rollout(V2)])
+        job = pipeline(rollouts=[rollout(V2)])
         job.batch(letters("ac", 1_000))
         job.publish(processor("p", V2))
-        job.batch(letters("ac", 1_010))
-        job.advance(2_000)
+        job.batch(letters("ac", 1_010), until_ms=2_000)
         assert spelled(job.rows) == ["p2 shadow a1000 c1001", "p2 match a1010 c1011"]
 
-    def test_promoted_it_goes_on_with_its_partial_matches(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", V1), rollouts=[rollout(V2)])
-        job.batch(letters("a", 1_000))
-        job.publish(processor("p", V2))
-        job.batch(letters("bc", 1_001))
-        job.advance(2_000)
-        assert spelled(job.rows) == ["p2 match a1000 c1002"]
-
     def test_promoted_it_is_told_from_when_it_is_published_however_long_ago(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", V1), rollouts=[rollout(V2)])
+        job = pipeline(V1, rollouts=[rollout(V2)])
         job.batch(letters("a", 1_000))
         job.publish(processor("p", V2))
         told: list[str] = []
         for batch in range(3):
             before = job.timeline
-            job.batch(letters("b", 2_000 + batch))
-            job.advance(10_000 * (batch + 1))
+            job.batch(letters("b", 2_000 + batch), until_ms=10_000 * (batch + 1))
             told += timeline_changes(before, job.timeline)
             (interval,) = (each for each in job.timeline.intervals if each.version == 2)
             assert (interval.published_from_ms, interval.active_from_ms) == (1_001, BEGINNING_MS)
@@ -120,72 +105,54 @@ class TestShadow:
         assert (later.live_keys, later.published_from_ms) == ((), 1_001)
 
     def test_taken_back_it_ends_and_the_published_version_has_missed_nothing(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", V1), rollouts=[rollout(V2, KEY_SHARES - 1)])
+        job = pipeline(V1, rollouts=[rollout(V2, KEY_SHARES - 1)])
         job.batch(letters("a", 1_000))
         job.publish(processor("p", V1))
-        job.batch(letters("bc", 1_001))
-        job.advance(2_000)
+        job.batch(letters("bc", 1_001), until_ms=2_000)
         assert spelled(job.rows) == ["p1 match a1000 b1001"]
         (ended,) = [item for item in job.timeline.intervals if item.version == 2]
         assert ended.end_reason is EndReason.REMOVED
 
     def test_timeouts_and_side_rows_of_a_shadow_say_so_in_their_tag(self) -> None:
-        job = pipeline()
-        tried = version(2, sequence("ac", within_ms=5))
-        job.publish(processor("p", V1), rollouts=[rollout(tried)])
-        job.batch(letters("a", 1_000))
-        job.advance(2_000)
+        job = pipeline(V1, rollouts=[rollout(version(2, sequence("ac", within_ms=5)))])
+        job.batch(letters("a", 1_000), until_ms=2_000)
         assert [(row.kind, row.tag) for row in job.rows] == [("shadow", "timeout")]
         assert job.job_status.totals.shadow == 0  # as those that are compared, it counts matches
 
     def test_no_output_that_does_not_ask_for_shadows_gets_any(self) -> None:
-        job = Pipeline(stream(), Options())
-        job.publish(processor("p", V1), rollouts=[rollout(V2)])
-        job.batch(letters("abc", 1_000))
-        job.advance(2_000)
+        job = job_of(V1, rollouts=[rollout(V2)])
+        job.batch(letters("abc", 1_000), until_ms=2_000)
         assert spelled(job.rows) == ["p1 match a1000 b1001"]
         assert job.job_status.totals.shadow == 1
 
     def test_a_paused_rule_has_no_shadow_either(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", V1, paused=True), rollouts=[rollout(V2)])
-        job.batch(letters("abc", 1_000))
-        job.advance(2_000)
+        job = pipeline(processor("p", V1, paused=True), rollouts=[rollout(V2)])
+        job.batch(letters("abc", 1_000), until_ms=2_000)
         assert job.rows == []
 
     @pytest.mark.parametrize("share", [0, KEY_SHARES - 1])
     def test_a_version_that_fails_leaves_its_keys_to_the_published_one(self, share: int) -> None:
-        job = pipeline()
-        failing = version(2, sequence("ab"), limits={"partial_matches_per_key": 1})
+        failing = version(2, AB, limits={"partial_matches_per_key": 1})
         user = next(each for each in USERS if part_of(each) < KEY_SHARES - 1)
-        job.publish(processor("p", V1), rollouts=[rollout(failing, share)])
-        job.batch(letters("aaa b", 1_000, user=user))
-        job.advance(1_500)
-        job.batch(letters("ab", 1_600, user=user))
-        job.advance(2_000)
+        job = pipeline(V1, rollouts=[rollout(failing, share)])
+        job.batch(letters("aaa b", 1_000, user=user), until_ms=1_500)
+        job.batch(letters("ab", 1_600, user=user), until_ms=2_000)
         kinds = Counter((row.version, row.kind) for row in job.rows)
-        assert kinds[1, "match"] == 3 + 1
-        assert kinds[1, "shadow"] == 0
-        assert kinds[2, "error"] == 1
-        assert {each.state for each in job.job_status.versions if each.version == 2} == {
-            "quarantined"
-        }
+        assert (kinds[1, "match"], kinds[1, "shadow"], kinds[2, "error"]) == (3 + 1, 0, 1)
+        assert job.job_status.versions[-1].state == "quarantined"
 
 
 class TestCanary:
     def test_every_key_is_under_one_version_and_a_greater_share_keeps_its_keys(self) -> None:
         counted: list[set[str]] = []
         for share in (0, 2_000, 5_000, KEY_SHARES - 1):
-            job = pipeline()
-            job.publish(processor("p", version(1, AB)), rollouts=[rollout(version(2, AB), share)])
-            names = [f"user {number}" for number in range(200)]
-            job.batch(
+            job = pipeline(V1, rollouts=[rollout(version(2, AB), share)])
+            events = [
                 each
-                for place, name in enumerate(names)
-                for each in letters("ab", 1_000 + 2 * place, user=name)
-            )
-            job.advance(9_000)
+                for number in range(200)
+                for each in letters("ab", 1_000 + 2 * number, user=f"user {number}")
+            ]
+            job.batch(events, until_ms=9_000)
             matches = [row for row in job.rows if row.kind == "match"]
             assert len(matches) == len({row.key for row in matches}) == 200
             assert sum(row.kind == "shadow" for row in job.rows) == 200
@@ -197,26 +164,19 @@ class TestCanary:
     def test_the_share_of_its_own_part_is_not_enough_for_a_key(self) -> None:
         counted = {}
         for more in (0, 1):
-            job = pipeline()
-            job.publish(
-                processor("p", version(1, AB)),
-                rollouts=[rollout(version(2, AB), part_of("u") + more)],
-            )
-            job.batch(letters("ab", 1_000))
-            job.advance(2_000)
+            job = pipeline(V1, rollouts=[rollout(version(2, AB), part_of("u") + more)])
+            job.batch(letters("ab", 1_000), until_ms=2_000)
             counted[more] = {row.kind: row.version for row in job.rows}
         assert counted == {0: {"match": 1, "shadow": 2}, 1: {"match": 2, "shadow": 1}}
 
     def test_what_comes_out_at_the_very_end_counts_for_one_version(self) -> None:
-        job = pipeline()
         waiting = absence("a", "b", 6)
         user = min(USERS, key=part_of)
         tried = rollout(version(2, waiting), KEY_SHARES - 1)
-        job.publish(processor("p", version(1, waiting)), rollouts=[tried])
+        job = pipeline(version(1, waiting), rollouts=[tried])
         job.batch([event("a", 1_000, user=user), event("x", 1_005, user=user)])
         job.publish(processor("p", version(1, waiting)))
-        job.batch([event("x", 1_006, user=user)])
-        job.advance(2_000)
+        job.batch([event("x", 1_006, user=user)], until_ms=2_000)
         assert {row.kind: row.version for row in job.rows} == {"match": 1, "shadow": 2}
 
     def test_each_change_is_told_in_a_line(self) -> None:
@@ -232,16 +192,6 @@ class TestCanary:
             ["p v2: active for 5 % of the keys from 1970-01-01T00:00:01.001Z"],
             ["p v2: removed at 1970-01-01T00:00:01.002Z"],
         ]
-
-    def test_the_timeline_with_shares_is_written_and_read(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", V1), rollouts=[rollout(V2, 10)])
-        job.batch(letters("a", 1_000))
-        job.publish(processor("p", V1), rollouts=[rollout(V2, 500)])
-        job.batch(letters("a", 1_001))
-        timeline = job.timeline
-        assert [item.share for item in timeline.intervals] == [None, 500]
-        assert read_timeline(write_timeline(timeline, job.stream)) == (timeline, job.stream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,21 +227,11 @@ RANDOM = st.tuples(rule_patterns(), rule_patterns())
 
 @st.composite
 def stories(draw: st.DrawFn) -> Story:
-    delay_ms = draw(st.sampled_from([0, 3, 20]))
-    arriving = []
-    time_ms = 1_000
-    users = draw(st.sampled_from(["u", "tv", USERS]))
-    for place in range(draw(st.integers(8, 50))):
-        time_ms += draw(st.sampled_from([1, 0, 1, 2, 3]))
-        happened = event(
-            draw(st.sampled_from("abcx")), time_ms, user=draw(st.sampled_from(users)), price=place
-        )
-        arriving.append((time_ms + draw(st.integers(0, delay_ms)), place, happened))
-    arriving.sort(key=lambda item: item[:2])
-    cuts = sorted(draw(st.sets(st.integers(1, len(arriving)), min_size=1, max_size=6)))
-    events = [happened for *_, happened in arriving]
-    edges = [0, *cuts, len(events)]
-    batches = [events[begin:end] for begin, end in pairwise(edges)]
+    users, passing = draw(st.sampled_from(["u", "tv", USERS])), [1, 0, 1, 2, 3]
+    drawn = arrivals(delays=[0, 3, 20], users=users, sizes=(8, 50), passing=passing)
+    delay_ms, events = draw(drawn)
+    cuts = sorted(draw(st.sets(st.integers(1, len(events)), min_size=1, max_size=6)))
+    batches = [events[begin:end] for begin, end in pairwise([0, *cuts, len(events)])]
     begin = draw(st.just(0) | st.integers(0, len(batches) - 1))
     # Most go on for as long as anything arrives, and the simplest of them.
     end = len(batches) + 1 - draw(st.integers(0, len(batches) - begin))
@@ -344,7 +284,7 @@ def run(
     replays: bool = False,
 ) -> list[OutputRow]:
     """Run the batches of a story, with what is published before each of them."""
-    job = pipeline(story.delay_ms)
+    job = pipeline(delay_ms=story.delay_ms)
     last: Any = None
     for number, events in enumerate(story.batches):
         if publish[number] != last:
@@ -360,7 +300,9 @@ def run(
     return job.rows
 
 
-def check(story: Story) -> None:
+@slow_property()
+@given(stories())
+def test_each_finds_what_it_would_alone_and_one_counts_for_each_key(story: Story) -> None:
     """Run a story, and each of its versions alone."""
     first = version(1, story.patterns[0], key_by=story.key_by)
     second = version(2, story.patterns[1], key_by=story.key_by, on_update=story.on_update)
@@ -415,13 +357,6 @@ def check(story: Story) -> None:
             assert (row.kind != "shadow") == begun_before, row
             continue
         assert (row.kind != "shadow") == (is_newer == (row.version == 2)), row
-
-
-class TestAgainstVersionsThatRunAlone:
-    @slow_property()
-    @given(stories())
-    def test_each_finds_what_it_would_alone_and_one_counts_for_each_key(self, story: Story) -> None:
-        check(story)
 
 
 def test_versions_are_compared_with_others_of_their_rule_alone() -> None:

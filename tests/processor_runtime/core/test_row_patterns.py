@@ -8,11 +8,9 @@ from pydantic_core import from_json
 
 from cep.row_pattern.clause import PartitionEnd, walk
 from cep.row_pattern.parsing.clauses import read_query
-from contract.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
-from processor_runtime.rows.output_rows import OutputRow
+from contract.snapshot import SnapshotProcessor, StreamDefinition
+from tests.letters import job_of, letters, processor, version
 from tests.processor_runtime.core.pipeline import Options, Pipeline
-from tests.processor_runtime.core.published import letters
-from tests.processor_runtime.core.published import stream as stream_of_letters
 from tests.processor_runtime.core.vector_stream import batches
 from tests.row_pattern.cases import Case, is_same, load
 
@@ -31,7 +29,6 @@ def runs_on_a_stream(case: Case) -> bool:
 
 
 def time_place(case: Case) -> int:
-    """Return the place of the column that ORDER BY names."""
     name = read_query(case.query).clause.order_by[0].column.text
     return [column.casefold() for column in case.columns].index(name.casefold())
 
@@ -51,21 +48,8 @@ def stream_of(case: Case, delay_ms: int) -> StreamDefinition:
     )
 
 
-def rule(clause: str, **more: Any) -> SnapshotProcessor:
-    """Return a rule of one version with this clause."""
-    version = SnapshotVersion(
-        version=more.pop("version", 1),
-        effective_from_ms=more.pop("effective_from_ms", None),
-        effective_until_ms=None,
-        definition={"pattern": {"match_recognize": clause}, **more},
-    )
-    return SnapshotProcessor(id="rows", paused=False, versions=[version])
-
-
-def expected_rows(case: Case) -> list[dict[str, Any]]:
-    """Return the rows of a case by column."""
-    columns = case.expected_columns or ()
-    return [dict(zip(columns, row, strict=True)) for row in case.expected_rows]
+def rule(clause: str, number: int = 1, name: str = "rows", **more: Any) -> SnapshotProcessor:
+    return processor(name, version(number, {"match_recognize": clause}, key_by=None, **more))
 
 
 CASES = [case for file in ("trino", "flink", "fuzz") for case in load(file)]
@@ -93,29 +77,34 @@ def problem_of(case: Case) -> str | None:
     if errors := job.rows_of("error"):
         return f"{case.id}: {errors[0].error}"
     found = [from_json(row.output or "null") for row in job.rows_of("match")]
-    expected = expected_rows(case)
+    columns = case.expected_columns or ()
+    expected = [dict(zip(columns, row, strict=True)) for row in case.expected_rows]
     return None if same_by_key(case, found, expected) else f"{case.id}: {found} not {expected}"
-
-
-def folded(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with its names in lower case."""
-    return {name.casefold(): value for name, value in row.items()}
 
 
 def same_by_key(case: Case, found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> bool:
     """Return whether rows are the same, in order within each partition."""
-    key = [name.text for name in read_query(case.query).clause.partition_by]
+    key = [name.text.casefold() for name in read_query(case.query).clause.partition_by]
+
+    def partition(row: dict[str, Any]) -> str:
+        folded = {name.casefold(): value for name, value in row.items()}
+        return repr([folded.get(name) for name in key])
 
     def ordered(rows: list[dict[str, Any]]) -> list[list[Any]]:
-        by_key = sorted(
-            rows, key=lambda row: repr([folded(row).get(name.casefold()) for name in key])
-        )
+        by_key = sorted(rows, key=partition)
         return [[row[name] for name in sorted(row, key=str.casefold)] for row in by_key]
 
     return is_same(ordered(found), ordered(expected))
 
 
-def check(part: int) -> None:
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(0, marks=pytest.mark.long),
+        *(pytest.param(part, marks=pytest.mark.nightly) for part in range(1, PARTS)),
+    ],
+)
+def test_a_job_finds_what_the_search_finds(part: int) -> None:
     """Every case of a part that can be a stream is answered by a job as the standard does."""
     cases = [case for case in CASES[part::PARTS] if runs_on_a_stream(case)]
     assert len(cases) > 50
@@ -130,18 +119,6 @@ def check(part: int) -> None:
     assert not told, "\n".join(told)
 
 
-@pytest.mark.long
-def test_a_job_finds_what_the_search_finds() -> None:
-    check(0)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("part", range(1, PARTS))
-def test_a_job_finds_what_the_search_finds_in_every_other_part(part: int) -> None:
-    check(part)
-
-
-STREAM = stream_of_letters(delay_ms=0)
 CLAUSE = """
     MATCH_RECOGNIZE (
         PARTITION BY user ORDER BY ts
@@ -152,21 +129,21 @@ CLAUSE = """
 """
 
 
-def outputs(rows: list[OutputRow]) -> list[Any]:
-    """Return what rows output."""
-    return [from_json(row.output or "null") for row in rows]
+CLAUSES_THAT_FAIL = {
+    "condition": CLAUSE.replace("name = 'c'", "10 / (price - 2) > 0 AND name = 'c'"),
+    "measure": CLAUSE.replace("FIRST(price) AS first", "10 / FIRST(price) AS first"),
+}
 
 
 def test_partition_by_is_the_key_and_measures_are_the_output() -> None:
-    job = Pipeline(STREAM)
-    job.publish(rule(CLAUSE))
+    job = job_of(rule(CLAUSE))
     mine, others = letters("abbc", 10, every_ms=4), letters("abxc", 11, user="v", every_ms=4)
     for pair in zip(mine, others, strict=True):
         job.batch(pair)
     job.advance(2_000)
     (row,) = job.rows_of("match")
     assert row.key == '["u"]'
-    assert outputs([row]) == [{"user": "u", "first": 0, "bs": 2, "last": "C"}]
+    assert from_json(row.output or "") == {"user": "u", "first": 0, "bs": 2, "last": "C"}
 
 
 def test_a_job_says_which_version_runs_in_python_and_why() -> None:
@@ -180,42 +157,26 @@ def test_a_job_says_which_version_runs_in_python_and_why() -> None:
 
 
 def test_a_match_that_ran_out_of_time_is_a_timeout() -> None:
-    job = Pipeline(STREAM)
-    job.publish(rule(CLAUSE))
-    job.batch(letters("abb", 10))
-    job.advance(2_000)
+    job = job_of(rule(CLAUSE))
+    job.batch(letters("abb", 10), until_ms=2_000)
     (row,) = job.rows_of("timeout")
     assert row.end_ms == 1_010
-    assert {name: len(rows) for name, rows in from_json(row.events or "").items()} == {
-        "A": 1,
-        "B": 2,
-    }
+    assert {n: len(of) for n, of in from_json(row.events or "").items()} == {"A": 1, "B": 2}
 
 
 def test_a_timeout_that_a_row_decides_is_no_match() -> None:
     """The last row waits for the one behind it, which comes when the time is over already."""
-    job = Pipeline(STREAM)
-    job.publish(rule(CLAUSE.replace("name = 'b'", "name = 'b' AND NEXT(price) >= 0")))
+    job = job_of(rule(CLAUSE.replace("name = 'b'", "name = 'b' AND NEXT(price) >= 0")))
     job.batch(letters("ab", 10))
-    job.batch(letters("x", 5_000))
-    job.advance(9_000)
+    job.batch(letters("x", 5_000), until_ms=9_000)
     assert [row.kind for row in job.rows] == ["timeout"]
 
 
 @pytest.mark.parametrize("on_update", ["drop", "drain"])
 def test_a_replaced_version_finishes_what_it_has_begun_if_it_drains(on_update: str) -> None:
-    job = Pipeline(STREAM)
-    old = rule(CLAUSE, on_update=on_update)
-    job.publish(old)
+    job = job_of(rule(CLAUSE, on_update=on_update))
     job.batch(letters("ab", 10))
-    never = CLAUSE.replace("'a'", "'z'")
-    later = SnapshotVersion(
-        version=2,
-        effective_from_ms=None,
-        effective_until_ms=None,
-        definition={"pattern": {"match_recognize": never}, "on_update": on_update},
-    )
-    job.publish(old.model_copy(update={"versions": [later]}))
+    job.publish(rule(CLAUSE.replace("'a'", "'z'"), 2, on_update=on_update))
     job.batch(letters("bcabc", 20))
     job.restart()
     job.advance(5_000)
@@ -223,34 +184,18 @@ def test_a_replaced_version_finishes_what_it_has_begun_if_it_drains(on_update: s
     assert found == ([(1, 2)] if on_update == "drain" else [])
 
 
-def test_a_clause_that_fails_on_a_row_is_quarantined_alone() -> None:
-    job = Pipeline(STREAM)
-    failing = CLAUSE.replace("name = 'c'", "10 / (price - 2) > 0 AND name = 'c'")
-    good = rule(CLAUSE).model_copy(update={"id": "good"})
-    job.publish(rule(failing), good)
+@pytest.mark.parametrize("failing", CLAUSES_THAT_FAIL)
+def test_a_clause_that_fails_on_a_row_is_quarantined_alone(failing: str) -> None:
+    job = job_of(rule(CLAUSES_THAT_FAIL[failing]), rule(CLAUSE, name="good"))
     job.batch(letters("abc", 10))
-    job.batch(letters("abc", 20))
-    job.advance(5_000)
+    job.batch(letters("abc", 20), until_ms=5_000)
     assert len(job.rows_of("match", "good")) == 2
     (error,) = job.rows_of("error", "rows")
     assert "division by zero" in (error.error or "")
 
 
-def test_a_measure_that_fails_is_quarantined_alone() -> None:
-    job = Pipeline(STREAM)
-    failing = CLAUSE.replace("FIRST(price) AS first", "10 / FIRST(price) AS first")
-    good = rule(CLAUSE).model_copy(update={"id": "good"})
-    job.publish(rule(failing), good)
-    job.batch(letters("abc", 10))
-    job.batch(letters("abc", 20))
-    job.advance(5_000)
-    assert len(job.rows_of("match", "good")) == 2
-    assert job.rows_of("error", "rows")
-
-
 def test_a_key_that_is_done_leaves_no_state() -> None:
-    job = Pipeline(STREAM)
-    job.publish(rule(CLAUSE))
+    job = job_of(rule(CLAUSE))
     job.batch([each for user in "stuvwxyz" for each in letters("abx", 10, user=user)])
     job.advance(5_000)
     assert sum(status.keys for status in job.statuses.values()) == 0

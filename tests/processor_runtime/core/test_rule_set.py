@@ -9,31 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa import Limits
-from cep.pattern.list_names import list_names
-from cep.pattern.tree import PatternTree
-from cep.row_pattern.clause import Query
-from contract.snapshot import (
-    Snapshot,
-    SnapshotList,
-    SnapshotListVersion,
-    SnapshotProcessor,
-    StreamDefinition,
-)
+from contract.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
 from processor_runtime.rules import loading
 from processor_runtime.rules.compiled_group import group_id
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
+from tests.letters import absence, contents, event, processor, sequence, stream, version
 from tests.processor_runtime.core.pipeline import Options, Pipeline
-from tests.processor_runtime.core.published import (
-    absence,
-    contents,
-    event,
-    processor,
-    sequence,
-    stream,
-    version,
-)
 
 STREAM = stream()
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -229,29 +212,3 @@ def test_parsed_patterns_are_kept_up_to_a_length_of_text(monkeypatch: pytest.Mon
     assert patterns.clears > 0
     assert 0 < patterns.size <= 2_000
     assert patterns.size == sum(len(document) for document, _ in patterns)
-
-
-def test_rules_are_searched_for_lists_only_when_they_are_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    searched = 0
-
-    def counted(form: PatternTree | Query) -> tuple[str, ...]:
-        nonlocal searched
-        searched += 1
-        return list_names(form)
-
-    monkeypatch.setattr("cep.pattern.forms.list_names", counted)
-    in_list = {"steps": [{"name": "a", "where": "name IN LIST('good')"}]}
-    processors = [*EVERYTHING, processor("listed", version(1, in_list))]
-    counts, before = [], list[RuleSet]()
-    for digest in ("a", "a", "b"):
-        made = SnapshotListVersion(version=1, effective_from_ms=None, digest=digest * 64, count=1)
-        good = SnapshotList(name="good", type="STRING", versions=[made])
-        snapshot = Snapshot(format=1, epoch=1, stream=STREAM, processors=processors, lists=[good])
-        searched = 0
-        timeline = resolve(Timeline(), snapshot, None)
-        before = [compile_rules(timeline, STREAM, RuleDefaults(), before)]
-        assert len(before[0].rules_by_digest) == len(processors)
-        counts.append(searched)
-    assert counts[1] == 0 < counts[2] < counts[0]

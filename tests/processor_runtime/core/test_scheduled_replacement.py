@@ -14,12 +14,10 @@ from cep.expression import compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.schedule.interval import EndReason
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     Document,
     absence,
-    event,
+    job_of,
     letters,
     processor,
     sequence,
@@ -27,17 +25,14 @@ from tests.processor_runtime.core.published import (
     stream,
     taken,
     version,
+    with_step,
 )
+from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
+from tests.processor_runtime.core.random_rules import arrivals
 
 SWITCH_MS = 1_015
 END_MS = 2_000
-STRICT: Document = {
-    "steps": [
-        {"name": "a", "where": "name = 'a'"},
-        {"name": "b", "contiguity": "next", "where": "name = 'b'"},
-    ],
-    "within_ms": 9,
-}
+STRICT = with_step(sequence("ab", within_ms=9), 1, contiguity="next")
 PATTERNS = {
     "sequence": (sequence("ab"), sequence("ac")),
     "window": (sequence("ab", within_ms=6), sequence("ab", within_ms=12)),
@@ -54,36 +49,13 @@ Found = tuple[str, str, int, tuple[Any, ...]]
 """Kind, version, when it was found, and the events taken by step."""
 
 
-@st.composite
-def arrivals(draw: st.DrawFn) -> tuple[int, list[Event]]:
-    """Return an allowed delay, and events in order of arrival, late by no more than that."""
-    delay_ms = draw(st.sampled_from([0, 2, 9, 100]))
-    arriving = []
-    time_ms = 1_000
-    for place in range(draw(st.integers(1, 30))):
-        time_ms += draw(st.sampled_from([0, 1, 1, 2, 3]))
-        happened = event(
-            draw(st.sampled_from("abcx")), time_ms, user=draw(st.sampled_from("uvw")), price=place
-        )
-        arriving.append((time_ms + draw(st.integers(0, delay_ms)), time_ms, place, happened))
-    arriving.sort(key=lambda item: item[:3])
-    return delay_ms, [happened for *_, happened in arriving]
-
-
 def reference(
     rules: dict[str, tuple[Document, Any]],
     begin: Callable[[str, int], bool],
     dropped: dict[str, int],
     events: Sequence[Event],
 ) -> Counter[Found]:
-    """Run one matcher per version over all events, in order of time.
-
-    Args:
-        rules: pattern and key of each version.
-        begin: tells whether a version may begin partial matches at a time.
-        dropped: when a version loses its partial matches.
-        events: in order of arrival.
-    """
+    """Run one matcher per version over all events, in order of time."""
     found: Counter[Found] = Counter()
     # Price is the place in the stream, by which Pipeline orders events of equal time.
     in_order = sorted(events, key=lambda one: (one["ts"], one["price"]))
@@ -132,7 +104,8 @@ def found_by_version(rows: Sequence[OutputRow]) -> Counter[Found]:
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[str, str, int, int, list[list[Event]], list[bool]]:
     """Return patterns, keys, delay, number of shards, batches, and where processes restart."""
-    delay_ms, events = draw(arrivals())
+    drawn = arrivals(delays=[0, 2, 9, 100], sizes=(1, 30), passing=[0, 1, 1, 2, 3])
+    delay_ms, events = draw(drawn)
     cuts = sorted(draw(st.lists(st.integers(0, len(events)), max_size=6)))
     batches = [events[a:b] for a, b in zip([0, *cuts], [*cuts, len(events)], strict=True)]
     restarts = draw(st.lists(st.booleans(), min_size=len(batches), max_size=len(batches)))
@@ -162,50 +135,22 @@ def run(drawn: Run, published: SnapshotProcessor) -> Pipeline:
     return job
 
 
-@given(runs())
-def test_a_scheduled_replacement_splits_the_stream_at_its_instant(drawn: Run) -> None:
+@pytest.mark.parametrize("on_update", ["drop", pytest.param("drain", marks=pytest.mark.long)])
+@given(drawn=runs())
+def test_a_scheduled_replacement_splits_the_stream_at_its_instant(
+    on_update: str, drawn: Run
+) -> None:
     (old, new), (old_key, new_key) = PATTERNS[drawn[0]], KEYS[drawn[1]]
-    job = run(
-        drawn,
-        processor(
-            "p",
-            version(1, old, key_by=old_key),
-            version(2, new, from_ms=SWITCH_MS, key_by=new_key),
-        ),
-    )
-    for row in job.rows:
-        times = [e["ts"] for step in from_json(row.events or "").values() for e in step]
-        if row.version == 1:
-            assert max(times) < SWITCH_MS
-        else:
-            assert min(times) >= SWITCH_MS
-    assert found_by_version(job.rows) == reference(
-        {"1": (old, old_key), "2": (new, new_key)},
-        lambda number, time_ms: (time_ms >= SWITCH_MS) == (number == "2"),
-        {"1": SWITCH_MS},
-        [one for events in drawn[4] for one in events],
-    )
-
-
-@pytest.mark.long
-@given(runs())
-def test_a_scheduled_replacement_that_drains_finishes_what_had_begun(drawn: Run) -> None:
-    (old, new), (old_key, new_key) = PATTERNS[drawn[0]], KEYS[drawn[1]]
-    job = run(
-        drawn,
-        processor(
-            "p",
-            version(1, old, key_by=old_key),
-            version(2, new, from_ms=SWITCH_MS, key_by=new_key, on_update="drain"),
-        ),
-    )
+    second = version(2, new, from_ms=SWITCH_MS, key_by=new_key, on_update=on_update)
+    job = run(drawn, processor("p", version(1, old, key_by=old_key), second))
     for row in job.rows:
         times = [e["ts"] for step in from_json(row.events or "").values() for e in step]
         assert (min(times) < SWITCH_MS) == (row.version == 1)
+        assert on_update == "drain" or (max(times) < SWITCH_MS) == (row.version == 1)
     assert found_by_version(job.rows) == reference(
         {"1": (old, old_key), "2": (new, new_key)},
         lambda number, time_ms: (time_ms >= SWITCH_MS) == (number == "2"),
-        {},
+        {"1": SWITCH_MS} if on_update == "drop" else {},
         [one for events in drawn[4] for one in events],
     )
 
@@ -213,126 +158,88 @@ def test_a_scheduled_replacement_that_drains_finishes_what_had_begun(drawn: Run)
 # What a change does to a running job, once each
 
 
+AB = processor("p", version(1, sequence("ab")))
+PAUSED = AB.model_copy(update={"paused": True})
+DRAINING = processor("p", version(2, sequence("ac"), on_update="drain"))
+OTHER = [processor("a", version(number, sequence("abc"))) for number in range(1, 5)]
+
+
+def dropped(*then: SnapshotProcessor) -> list[tuple[list[SnapshotProcessor], str]]:
+    """Return a story in which a version that drains is over."""
+    return [([AB], "aa"), ([DRAINING], "x"), *[([*then], "b")] * 3]
+
+
+@pytest.mark.parametrize(
+    ("story", "found"),
+    [
+        pytest.param(
+            [([AB], "a"), ([processor("p", version(2, sequence("ab")))], "bab")],
+            ["p2 match a1011 b1012"],
+            id="replaced",
+        ),
+        pytest.param(
+            [([AB], "a"), ([PAUSED], "bab"), ([AB], "bab")],
+            ["p1 match a1021 b1022"],
+            id="paused and resumed",
+        ),
+        pytest.param([([AB], "a"), ([], "bab")], [], id="removed"),
+        pytest.param(
+            [([AB, other], text) for other, text in zip(OTHER, "axxb", strict=True)],
+            ["p1 match a1000 b1030"],
+            id="others change",
+        ),
+        pytest.param(
+            dropped(DRAINING.model_copy(update={"paused": True})), [], id="drains, paused"
+        ),
+        pytest.param(dropped(), [], id="drains, removed"),
+        pytest.param(
+            [([processor("p", version(1, absence("a", "b", 10), until_ms=1_012))], "a a a a")],
+            ["p1 match a1000", "p1 match a1002"],
+            id="expires: windows close up to its end and no further",
+        ),
+        pytest.param(
+            dropped(processor("p", version(3, sequence("ad")))), [], id="drains, replaced with drop"
+        ),
+    ],
+)
+def test_what_a_change_does_to_a_running_job(
+    story: list[tuple[list[SnapshotProcessor], str]], found: list[str]
+) -> None:
+    """Each part is published before the letters beside it, which begin ten milliseconds later."""
+    job = Pipeline(stream())
+    for number, (published, text) in enumerate(story):
+        job.publish(*published)
+        job.batch(letters(text, 1_000 + 10 * number))
+    job.advance(1_100)
+    for begin_ms in (1_200, 1_300):
+        job.batch(letters("x", begin_ms))
+    assert spelled(job.rows) == found
+    assert not any(item.drains for item in job.timeline.intervals)
+
+
 def test_an_added_processor_sees_the_events_after_the_newest_one_read() -> None:
-    job = Pipeline(stream(10))
-    job.publish(processor("p", version(1, sequence("a"))))
+    job = job_of(version(1, sequence("a")), delay_ms=10)
     job.batch(letters("aa", 1_000))
     job.publish(
         processor("p", version(1, sequence("a"))), processor("q", version(1, sequence("a")))
     )
     # 1001 was the newest: what comes late belongs to the rules of its time.
-    job.batch(letters("aaa", 1_000))
-    job.advance(1_100)
+    job.batch(letters("aaa", 1_000), until_ms=1_100)
     assert [taken(row) for row in job.rows_of("match", "q")] == ["a1002"]
     assert len(job.rows_of("match", "p")) == 5
 
 
-def test_a_replaced_version_loses_what_it_had_begun() -> None:
-    job = Pipeline(stream())
-    job.publish(processor("p", version(1, sequence("ab"))))
-    job.batch(letters("a", 1_000))
-    job.publish(processor("p", version(2, sequence("ab"))))
-    job.batch(letters("bab", 1_005))
-    job.advance(1_100)
-    assert spelled(job.rows) == ["p2 match a1006 b1007"]
-
-
 def test_a_drained_version_finishes_and_is_forgotten() -> None:
-    job = Pipeline(stream())
-    job.publish(processor("p", version(1, sequence("ab"))))
+    job = job_of(version(1, sequence("ab")))
     job.batch(letters("a", 1_000) + letters("a", 1_000, user="v"))
     job.publish(processor("p", version(2, sequence("ac"), on_update="drain")))
-    job.batch(letters("ab", 1_005))
-    job.advance(1_020)
+    job.batch(letters("ab", 1_005), until_ms=1_020)
     assert spelled(job.rows) == ["p1 match a1000 b1006"]
     assert [item.version for item in job.timeline.intervals] == [1, 2]
-    job.batch(letters("b", 1_030, user="v"))
-    job.advance(1_100)
+    job.batch(letters("b", 1_030, user="v"), until_ms=1_100)
     # A shard tells that it is idle once it is called, which takes an event of its own.
     for user in "uvwxyz":
         job.batch(letters("a", 1_200, user=user))
     job.batch(letters("a", 1_300))
     assert [item.version for item in job.timeline.intervals] == [2]
     assert spelled(job.rows) == ["p1 match a1000 b1006", "p1 match a1000 b1030"]
-
-
-@pytest.mark.parametrize(
-    "then",
-    [
-        pytest.param([processor("p", version(2, sequence("ac")), paused=True)], id="paused"),
-        pytest.param([], id="deleted"),
-        pytest.param([processor("p", version(3, sequence("ad")))], id="replaced, with drop"),
-    ],
-)
-def test_a_version_that_drains_finds_nothing_once_its_processor_drops(
-    then: list[SnapshotProcessor],
-) -> None:
-    job = Pipeline(stream())
-    job.publish(processor("p", version(1, sequence("ab"))))
-    job.batch(letters("aa", 1_000))
-    job.publish(processor("p", version(2, sequence("ac"), on_update="drain")))
-    job.batch(letters("x", 1_005))
-    job.publish(*then)
-    job.batch(letters("b", 1_010))
-    job.advance(1_100)
-    for begin_ms in (1_200, 1_300):
-        job.batch(letters("b", begin_ms))
-    assert spelled(job.rows) == []
-    assert not any(item.drains for item in job.timeline.intervals)
-
-
-def test_a_paused_processor_finds_nothing_and_begins_anew_when_resumed() -> None:
-    job = Pipeline(stream())
-    running = processor("p", version(1, sequence("ab")))
-    job.publish(running)
-    job.batch(letters("a", 1_000))
-    job.publish(processor("p", version(1, sequence("ab")), paused=True))
-    job.batch(letters("bab", 1_005))
-    job.publish(running)
-    job.batch(letters("bab", 1_010))
-    job.advance(1_100)
-    assert spelled(job.rows) == ["p1 match a1011 b1012"]
-
-
-def test_a_removed_processor_finds_nothing_more() -> None:
-    job = Pipeline(stream())
-    job.publish(processor("p", version(1, sequence("ab"))))
-    job.batch(letters("a", 1_000))
-    job.publish()
-    job.batch(letters("bab", 1_005))
-    job.advance(1_100)
-    assert spelled(job.rows) == []
-
-
-def test_a_version_that_expires_closes_windows_up_to_its_end_and_no_further() -> None:
-    job = Pipeline(stream())
-    job.publish(processor("p", version(1, absence("a", "b", 10), until_ms=1_012)))
-    job.batch(letters("a a a a", 1_000))
-    job.advance(1_100)
-    assert spelled(job.rows) == ["p1 match a1000", "p1 match a1002"]
-
-
-def test_a_change_of_other_processors_leaves_partial_matches_alone() -> None:
-    job = Pipeline(stream())
-    kept = processor("p", version(1, sequence("ab")))
-    other = processor("a", version(1, sequence("abc")))
-    job.publish(kept, other)
-    job.batch(letters("a", 1_000))
-    for number in range(2, 5):
-        job.publish(kept, processor("a", version(number, sequence("abc"))))
-        job.batch(letters("x", 1_000 + number))
-    job.batch(letters("b", 1_010))
-    job.advance(1_100)
-    assert spelled(job.rows) == ["p1 match a1000 b1010"]
-
-
-@pytest.mark.parametrize("delay_ms", [0, 50])
-def test_the_timeline_tells_what_has_been_resolved(delay_ms: int) -> None:
-    job = Pipeline(stream(delay_ms))
-    job.publish(processor("p", version(1, sequence("ab"))))
-    job.batch(letters("axxx", 1_000))
-    job.publish(processor("p", version(2, sequence("ab"))))
-    job.batch(letters("b", 1_004))
-    old, new = job.timeline.intervals
-    assert (old.active_until_ms, old.end_reason) == (1_004, EndReason.REPLACED)
-    assert new.active_from_ms == 1_004

@@ -1,4 +1,4 @@
-"""Event time follows the clock once the source has been silent, if the job says so; else it waits.
+"""Event time follows the clock: of a silent source, if the job says so, or by processing time.
 
 The clock of these tests and the times of their events are the same, in milliseconds.
 """
@@ -11,11 +11,11 @@ from contract.snapshot import StreamDefinition
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.silence import Silence
 from processor_runtime.schedule.interval import BEGINNING_MS
-from tests.processor_runtime.core.pipeline import Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     absence,
     contents,
     event,
+    job_of,
     letters,
     processor,
     sequence,
@@ -24,6 +24,7 @@ from tests.processor_runtime.core.published import (
     taken,
     version,
 )
+from tests.processor_runtime.core.pipeline import Options, Pipeline
 
 IDLE_MS = 5_000
 DELAY_MS = 100
@@ -43,10 +44,16 @@ def ticking(job: Pipeline, from_ms: int, until_ms: int) -> None:
         job.tick(clock_ms)
 
 
-def test_an_absence_comes_by_the_clock_once_the_source_has_been_silent() -> None:
+def silent_until(clock_ms: int) -> Pipeline:
+    """Return a job that has read one event, and nothing but ticks since."""
     silent = job()
     silent.batch(letters("a", 10_000), clock_ms=10_050)
-    ticking(silent, 11_000, 15_000)
+    ticking(silent, 11_000, clock_ms)
+    return silent
+
+
+def test_an_absence_comes_by_the_clock_once_the_source_has_been_silent() -> None:
+    silent = silent_until(15_000)
     # The window closed at 12,000, but the source has not been silent for long enough.
     assert silent.rows == []
     # At 16,000 it has; then everything that can have come by 15,000 less the delay has come.
@@ -56,9 +63,7 @@ def test_an_absence_comes_by_the_clock_once_the_source_has_been_silent() -> None
 
 def test_a_batch_that_cannot_call_the_shards_leaves_time_alone() -> None:
     """Else rules whose time is over by then would be forgotten before shards have seen it."""
-    silent = job()
-    silent.batch(letters("a", 10_000), clock_ms=10_050)
-    ticking(silent, 11_000, 15_000)
+    silent = silent_until(15_000)
     before_ms = silent.job_status.watermark_ms
     silent.batch(clock_ms=16_000)
     assert silent.job_status.watermark_ms == before_ms
@@ -101,9 +106,7 @@ def test_new_and_scheduled_rules_come_into_effect(has_events: bool) -> None:  # 
 
 
 def test_an_event_after_a_tick_is_late_by_the_rule_for_all_and_counted() -> None:
-    silent = job()
-    silent.batch(letters("a", 10_000), clock_ms=10_050)
-    ticking(silent, 11_000, 20_000)
+    silent = silent_until(20_000)
     # Event time has come to 19,000: what is older than the delay, 100 ms, is late.
     rows = silent.batch(
         [event("b", 18_899), event("a", 18_900), event("b", 18_901)], clock_ms=20_100
@@ -121,18 +124,14 @@ def test_an_event_after_a_tick_is_late_by_the_rule_for_all_and_counted() -> None
 
 def test_an_event_that_took_no_longer_than_the_delay_is_never_late() -> None:
     """It happened within the delay before its batch, and no batch before could have found it."""
-    silent = job()
-    silent.batch(letters("a", 10_000), clock_ms=10_000)
-    ticking(silent, 11_000, 20_000)
+    silent = silent_until(20_000)
     # It has arrived just after the batch of 20,000, and is as old as the delay allows.
     silent.batch([event("b", 20_000 - DELAY_MS)], clock_ms=25_000)
     assert silent.job_status.totals.late == 0
 
 
 def test_an_event_in_the_batch_of_a_tick_is_taken_and_ends_the_silence() -> None:
-    silent = job()
-    silent.batch(letters("a", 10_000), clock_ms=10_050)
-    ticking(silent, 11_000, 15_000)
+    silent = silent_until(15_000)
     silent.batch(letters("b", 11_000), clock_ms=16_000, has_tick=True)
     ticking(silent, 17_000, 20_000)
     assert silent.rows == []
@@ -163,9 +162,7 @@ def test_a_kill_at_any_batch_changes_no_row(at_batch: int) -> None:
 
 
 def test_time_goes_on_from_the_clock_after_a_restart_without_the_option() -> None:
-    silent = job()
-    silent.batch(letters("a", 10_000), clock_ms=10_050)
-    ticking(silent, 11_000, 20_000)
+    silent = silent_until(20_000)
     before = silent.watermark_ms
     silent.options = Options(shards=3)
     silent.restart()
@@ -206,3 +203,49 @@ def test_a_clock_that_is_set_back_makes_the_wait_begin_anew() -> None:
     ]
     assert told == [None, None, None, None, None, 5_000, 6_000]
     assert silence.since_ms == 1_000
+
+
+HOUR_MS = 3_600_000
+NOON_MS = 12 * HOUR_MS
+
+
+def by_clock() -> Pipeline:
+    return job_of(
+        version(1, sequence("ab", within_ms=60_000)),
+        processor("q", version(1, absence("a", "b", 60_000))),
+        by_clock=True,
+    )
+
+
+def read(pipeline: Pipeline, text: str, clock_ms: int) -> list[str]:
+    """Return what comes out of a batch with these letters, in which there is a tick."""
+    return spelled(pipeline.batch(letters(text, 1), clock_ms=clock_ms, has_tick=True))
+
+
+def test_no_event_is_late_or_waits_after_the_clock_was_set_back() -> None:
+    pipeline = by_clock()
+    read(pipeline, "a", NOON_MS)
+    set_back_ms = NOON_MS - HOUR_MS
+    assert read(pipeline, "b", set_back_ms) == ["p1 match a1 b1"]
+    assert read(pipeline, "a", set_back_ms + 1_000) == []
+    pipeline.restart()
+    assert read(pipeline, "b", set_back_ms + 2_000) == ["p1 match a1 b1"]
+    assert pipeline.rows_of("late") == []
+
+
+def test_windows_close_once_the_clock_has_caught_up() -> None:
+    pipeline = by_clock()
+    read(pipeline, "a", NOON_MS)
+    read(pipeline, "a", NOON_MS - HOUR_MS)
+    assert read(pipeline, "", NOON_MS - HOUR_MS + 120_000) == []
+    read(pipeline, "", NOON_MS + 60_000)
+    found = read(pipeline, "", NOON_MS + 61_000) + read(pipeline, "", NOON_MS + 62_000)
+    assert [each for each in found if each.startswith("q1")] == ["q1 match a1", "q1 match a1"]
+
+
+def test_a_batch_that_runs_again_after_the_clock_was_set_back_is_the_same() -> None:
+    pipeline = by_clock()
+    read(pipeline, "a", NOON_MS)
+    read(pipeline, "b", NOON_MS - HOUR_MS)
+    first = pipeline.batch(clock_ms=NOON_MS - HOUR_MS + 1, has_tick=True)
+    assert pipeline.replay() == first

@@ -1,15 +1,9 @@
 """What a shard remembers from batch to batch, and when it frees it."""
 
-from processor_runtime.rows.event_block import Arrival
-from processor_runtime.rows.shard_status import StoppedRule
-from processor_runtime.state.bucket_index import BucketIndex
-from processor_runtime.state.group_header import GroupHeader, read_header, write_header
-from processor_runtime.state.keyed_state import StateUnder
-from processor_runtime.state.waiting_events import WaitingBlock
-from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
     absence,
     event,
+    job_of,
     letters,
     processor,
     sequence,
@@ -17,27 +11,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
-
-
-def test_a_header_comes_back_as_it_was() -> None:
-    buckets = BucketIndex.empty(2)
-    for number, column in enumerate(buckets.columns()):
-        column[1] = number % 2
-    header = GroupHeader(
-        1_234,
-        [WaitingBlock("w3", Arrival(7, 1 << 40), 5, 9, 2, 100)],
-        buckets,
-        {1: "abc", 2: "def"},
-        {"p@1@0": {"a": 2, "": 1}},
-        [StoppedRule("p@1@0", "ValueError: no", 77, "Traceback …")],
-    )
-    state = DictState()
-    write_header(StateUnder(state, "g/"), header)
-    assert read_header(StateUnder(state, "g/")) == header
-    assert read_header(StateUnder(state, "h/")) == GroupHeader()
-
-
-# What is freed, and when
+from tests.processor_runtime.core.pipeline import Options, Pipeline
 
 
 def held(job: Pipeline) -> int:
@@ -45,13 +19,10 @@ def held(job: Pipeline) -> int:
 
 
 def test_a_window_closes_without_a_later_event_on_its_key() -> None:
-    job = Pipeline(stream())
-    job.publish(
-        processor("p", version(1, absence("a", "b", 10))),
-        processor("q", version(1, sequence("ab", within_ms=20))),
+    job = job_of(
+        version(1, absence("a", "b", 10)), processor("q", version(1, sequence("ab", within_ms=20)))
     )
-    job.batch([one for user in "stuvw" for one in letters("a", 1_000, user=user)])
-    job.advance(1_009)
+    job.batch([one for user in "stuvw" for one in letters("a", 1_000, user=user)], until_ms=1_009)
     assert spelled(job.rows) == []
     assert held(job) == 5
     job.advance(1_010)
@@ -62,10 +33,8 @@ def test_a_window_closes_without_a_later_event_on_its_key() -> None:
 
 
 def test_a_key_with_nothing_under_way_is_freed() -> None:
-    job = Pipeline(stream())
-    job.publish(processor("p", version(1, sequence("ab", within_ms=10))))
-    job.batch([one for n in range(50) for one in letters("a", 1_000, user=f"u{n}")])
-    job.advance(1_005)
+    job = job_of(version(1, sequence("ab", within_ms=10)))
+    job.batch([one for n in range(50) for one in letters("a", 1_000, user=f"u{n}")], until_ms=1_005)
     assert held(job) == 50
     job.advance(1_010)
     assert held(job) == 0
@@ -73,18 +42,15 @@ def test_a_key_with_nothing_under_way_is_freed() -> None:
 
 
 def test_an_event_that_begins_nothing_leaves_no_state() -> None:
-    job = Pipeline(stream(), Options(filters=False))
-    job.publish(processor("p", version(1, sequence("ab"))))
+    job = job_of(version(1, sequence("ab")), filters=False)
     job.batch([one for n in range(50) for one in letters("bx", 1_000, user=f"u{n}")])
     job.advance(1_100)
     assert held(job) == 0
 
 
 def test_what_a_replaced_version_has_left_on_silent_keys_is_swept() -> None:
-    job = Pipeline(stream(), Options(shards=1))
-    job.publish(processor("p", version(1, sequence("ab"))))
-    job.batch([event("a", 1_000, user=f"u{n}") for n in range(5_000)])
-    job.advance(1_001)
+    job = job_of(version(1, sequence("ab")), shards=1)
+    job.batch([event("a", 1_000, user=f"u{n}") for n in range(5_000)], until_ms=1_001)
     size = sum(status.state_bytes for status in job.statuses.values())
     assert held(job) == 5_000
     job.publish(processor("p", version(2, sequence("cd"))))
@@ -99,8 +65,7 @@ def test_a_selector_that_no_rule_has_any_more_frees_its_state() -> None:
     job = Pipeline(stream(50), Options(shards=1))
     kept = processor("q", version(1, sequence("ab"), key_by=None))
     job.publish(processor("p", version(1, sequence("ab"))), kept)
-    job.batch([event("a", 1_000, user=f"u{n}") for n in range(50)])
-    job.advance(1_020)
+    job.batch([event("a", 1_000, user=f"u{n}") for n in range(50)], until_ms=1_020)
     job.batch(letters("a", 1_090))
     groups = {name.partition("/")[0] for name in job.state_names}
     assert len(groups) == 3
@@ -112,14 +77,12 @@ def test_a_selector_that_no_rule_has_any_more_frees_its_state() -> None:
 
 
 def test_a_selector_that_comes_back_begins_anew() -> None:
-    job = Pipeline(stream(), Options(shards=1))
-    job.publish(processor("p", version(1, sequence("ab"))))
+    job = job_of(version(1, sequence("ab")), shards=1)
     job.batch(letters("a", 1_000))
     job.publish(processor("q", version(1, sequence("ab"), key_by=None)))
     job.batch(letters("x", 1_010))
     job.batch(letters("a", 1_020))
     job.publish(processor("p", version(1, sequence("ab"))))
     job.batch(letters("x", 1_030))
-    job.batch(letters("ab", 1_040))
-    job.advance(1_100)
+    job.batch(letters("ab", 1_040), until_ms=1_100)
     assert spelled(job.rows) == ["p1 match a1040 b1041"]

@@ -11,39 +11,26 @@ from hypothesis import strategies as st
 from pydantic_core import from_json
 
 from cep import PatternProcessFunction, ProcessContext
-from cep.definition.checking import check_definition
-from cep.definition.document import ProcessorContent
-from cep.expression import Schema
 from cep.nfa.codec import unpack
 from cep.processor import Steps
-from cep.signing.code import CodeUse, sign
-from cep.signing.keys import SigningKey, SigningKeys
+from contract.snapshot import SnapshotProcessor
 from processor_runtime.alerting import suppression
 from processor_runtime.alerting.suppression import BUCKETS
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import (
-    Document,
-    contents,
-    event,
-    letters,
-    processor,
-    sequence,
-    spelled,
-    stream,
-    version,
+from tests.letters import Document, contents, event, letters, processor, sequence, spelled, version
+from tests.processor_runtime.core.alert_jobs import (
+    AB,
+    PRICE,
+    A,
+    alerting_arrivals,
+    pipeline,
+    problems_of,
+    run_at_once,
+    run_divided,
 )
+from tests.processor_runtime.core.code_signing import WITH_KEYS, signed_function
+from tests.processor_runtime.core.pipeline import Event, Pipeline
 from tests.properties import slow_property
-
-ALL_KINDS = frozenset({"match", "timeout", "side", "suppressed", "late", "error"})
-A = {"steps": [{"name": "a", "where": "name = 'a'"}]}
-AB = sequence("ab", within_ms=20)
-
-
-def pipeline(delay_ms: int = 0, wanted: frozenset[str] = ALL_KINDS) -> Pipeline:
-    return Pipeline(stream(delay_ms), Options(matching=MatchSettings(wanted)))
 
 
 def alert(for_time: int | str, at_most: int = 1, by: Iterable[str] = ()) -> dict[str, Any]:
@@ -74,11 +61,9 @@ class Nested(PatternProcessFunction):
 
 class TestOneRule:
     def test_the_first_of_a_time_goes_out_and_the_next_after_it(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", version(1, A, alert=alert("10 ms"))))
+        job = pipeline(version(1, A, alert=alert("10 ms")))
         job.batch(letters("aaa", 1_000) + letters("a", 1_009))
-        job.batch(letters("aa", 1_010))
-        job.advance(2_000)
+        job.batch(letters("aa", 1_010), until_ms=2_000)
         assert spelled(job.rows) == [
             "p1 match a1000",
             "p1 suppressed a1001",
@@ -90,22 +75,11 @@ class TestOneRule:
         totals = job.job_status.totals
         assert (totals.matches, totals.suppressed) == (2, 4)
 
-    def test_keys_and_columns_are_told_apart(self) -> None:
-        job = pipeline()
-        rule = version(1, A, select={"price": "a.price"}, alert=alert("1 hour", by=["price"]))
-        job.publish(processor("p", rule))
-        job.batch([event("a", 1_000 + n, user="uv"[n % 2], price=n // 2 % 2) for n in range(8)])
-        job.advance(2_000)
-        assert Counter(row.kind for row in job.rows) == {"match": 4, "suppressed": 4}
-        assert {row.end_ms for row in job.rows if row.kind == "match"} == set(range(1_000, 1_004))
-
     def test_an_update_is_no_reason_to_tell_it_again(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", version(1, A, alert=alert("1 hour"))))
+        job = pipeline(version(1, A, alert=alert("1 hour")))
         job.batch(letters("a", 1_000))
         job.publish(processor("p", version(2, A, alert=alert("1 hour"), severity="low")))
-        job.batch(letters("a", 1_001))
-        job.advance(2_000)
+        job.batch(letters("a", 1_001), until_ms=2_000)
         assert spelled(job.rows) == ["p1 match a1000", "p2 suppressed a1001"]
 
     def test_what_is_suppressed_goes_only_where_it_is_asked_for(self) -> None:
@@ -114,23 +88,19 @@ class TestOneRule:
             ({"suppressed"}, {"suppressed": 2}),
             ({"error"}, {}),
         ):
-            job = pipeline(wanted=frozenset(wanted))
-            job.publish(processor("p", version(1, A, alert=alert("1 hour"))))
-            job.batch(letters("aaa", 1_000))
-            job.advance(2_000)
+            job = pipeline(version(1, A, alert=alert("1 hour")), wanted=frozenset(wanted))
+            job.batch(letters("aaa", 1_000), until_ms=2_000)
             assert Counter(row.kind for row in job.rows) == kinds
 
     def test_a_key_has_so_many_values_and_a_match_with_others_goes_out(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(suppression, "MOST_VALUES", 2)
-        job = pipeline()
-        rule = version(1, A, select={"price": "a.price"}, alert=alert("10 ms", by=["price"]))
-        job.publish(processor("p", rule))
+        rule = version(1, A, select=PRICE, alert=alert("10 ms", by=["price"]))
+        job = pipeline(rule)
         job.batch([event("a", 1_000 + n, price=n % 3) for n in range(6)])
         job.batch([event("a", 1_006, price=9), event("a", 1_007, user="v", price=2)])
-        job.batch([event("a", 1_010, price=2), event("a", 1_011, price=2)])
-        job.advance(2_000)
+        job.batch([event("a", 1_010, price=2), event("a", 1_011, price=2)], until_ms=2_000)
         out = [row.end_ms for row in job.rows if row.kind == "match"]
         # 1002, 1005 and 1006 find no place; at 1010 that of 1000 is free.
         assert sorted(ms for ms in out if ms) == [1000, 1001, 1002, 1005, 1006, 1007, 1010]
@@ -138,45 +108,32 @@ class TestOneRule:
         assert (totals.matches, totals.suppressed, totals.unsuppressed) == (7, 3, 3)
 
     def test_long_values_are_told_apart_and_kept_short(self) -> None:
-        job = pipeline()
         select = {"name": f"CONCAT('{'x' * 5_000}', CAST(a.price AS STRING))"}
-        job.publish(processor("p", version(1, A, select=select, alert=alert("1 s", by=["name"]))))
-        job.batch([event("a", 1_000 + n, price=n % 2) for n in range(4)])
-        job.advance(1_100)
+        job = pipeline(version(1, A, select=select, alert=alert("1 s", by=["name"])))
+        job.batch([event("a", 1_000 + n, price=n % 2) for n in range(4)], until_ms=1_100)
         assert Counter(row.kind for row in job.rows) == {"match": 2, "suppressed": 2}
         assert {len(name) < 200 for name, *_ in kept(job)} == {True}
 
     def test_state_is_kept_as_long_as_it_matters_and_freed_with_its_key(self) -> None:
-        job = pipeline()
-        job.publish(processor("p", version(1, A, alert=alert("10 ms"))))
-        job.batch([event("a", 1_000 + n, user=f"user {n}") for n in range(100)])
-        job.advance(1_104)
+        job = pipeline(version(1, A, alert=alert("10 ms")))
+        job.batch([event("a", 1_000 + n, user=f"user {n}") for n in range(100)], until_ms=1_104)
         assert 0 < len(kept(job)) <= 100
         for number in range(BUCKETS + 1):
             job.batch(letters("b", 2_000 + number) + letters("b", 2_000 + number, user="v"))
         assert kept(job) == []
 
-    def test_state_of_a_key_that_no_rule_has_any_more_is_kept_until_its_time_is_over(self) -> None:
-        job = Pipeline(stream(), Options(shards=1, matching=MatchSettings(ALL_KINDS)))
-        job.publish(processor("p", version(1, A, alert=alert("10 s"))))
-        job.batch(letters("a", 1_000))
-        job.advance(1_104)
-        job.publish(processor("q", version(1, A, key_by=["price"])))
+    @pytest.mark.parametrize(
+        "then",
+        [version(2, A), processor("q", version(1, A, key_by=["price"]))],
+        ids=["suppressed no more", "key of no rule"],
+    )
+    def test_state_is_kept_until_its_time_is_over_and_then_freed(self, then: Any) -> None:
+        job = pipeline(version(1, A, alert=alert("10 s")), shards=1)
+        job.batch(letters("a", 1_000), until_ms=1_104)
+        job.publish(then if isinstance(then, SnapshotProcessor) else processor("p", then))
         for time_ms in (6_000, 8_000, 10_999):
             job.batch(letters("a", time_ms))
             assert len(kept(job)) == 1
-        job.advance(11_000)
-        job.batch(letters("a", 12_000))
-        assert not [name for name in job.state_names if "sent" in name]
-
-    def test_state_of_a_rule_that_suppresses_no_more_is_freed_when_its_time_is_over(self) -> None:
-        job = Pipeline(stream(), Options(shards=1, matching=MatchSettings(ALL_KINDS)))
-        job.publish(processor("p", version(1, A, alert=alert("10 s"))))
-        job.batch(letters("a", 1_000))
-        job.publish(processor("p", version(2, A)))
-        job.batch(letters("a", 10_999))
-        job.advance(10_999)
-        assert len(kept(job)) == 1
         job.advance(11_000)
         job.batch(letters("a", 12_000))
         assert not [name for name in job.state_names if "sent" in name]
@@ -187,10 +144,9 @@ class TestOneRule:
     def test_a_rule_that_comes_back_in_time_does_not_tell_it_again(
         self, *, shards: int, way: str, restarts: bool
     ) -> None:
-        job = Pipeline(stream(), Options(shards=shards, matching=MatchSettings(ALL_KINDS)))
         rule = processor("p", version(1, A, alert=alert("1 hour")))
         other = processor("q", version(1, sequence("x"), key_by=["price"]))
-        job.publish(rule, other)
+        job = pipeline(rule, other, shards=shards)
         job.batch(letters("a", 1_000))
         paused = [rule.model_copy(update={"paused": True})]
         job.publish(*(paused if way == "pause" else []), other)
@@ -199,42 +155,15 @@ class TestOneRule:
             if restarts:
                 job.restart()
         job.publish(rule, other)
-        job.batch(letters("a", 3_000))
-        job.advance(4_000)
+        job.batch(letters("a", 3_000), until_ms=4_000)
         found = [row for row in job.rows if row.processor_id == "p"]
         assert spelled(found) == ["p1 match a1000", "p1 suppressed a3000"]
 
-    @pytest.mark.parametrize(
-        ("written", "path"),
-        [
-            ({"for": "1 hour", "by": ["prize"]}, "alert.suppress.by[0]"),
-            ({"for": "soon"}, "alert.suppress.for"),
-            ({"for": 0}, "alert.suppress.for"),
-            ({"for": True}, "alert.suppress.for"),
-            ({"for": "30 days 1 ms"}, "alert.suppress.for"),
-            ({"for": 30 * 24 * 3_600_000 + 1}, "alert.suppress.for"),
-            ({}, "alert.suppress.for"),
-            ({"for": 1, "at_most": 0}, "alert.suppress.at_most"),
-            ({"for": 1, "at_least": 1}, "alert.suppress.at_least"),
-        ],
-    )
-    def test_what_cannot_be_is_refused(self, written: dict[str, Any], path: str) -> None:
-        document = {"pattern": A, "select": {"price": "a.price"}, "alert": {"suppress": written}}
-        schema = Schema.from_ddl("name STRING, price BIGINT")
-        checked = check_definition(document, schema, ProcessorContent)
-        assert [problem.path for problem in checked.problems] == [path]
-
     def test_what_code_gives_without_columns_is_suppressed_as_if_they_were_null(self) -> None:
-        keys = SigningKeys((SigningKey("k", b"k" * 32),))
-        code = sign(Nested, keys.keys[0], CodeUse.FUNCTION).to_document()
-        options = Options(
-            matching=MatchSettings(ALL_KINDS), defaults=RuleDefaults(signing_keys=keys)
-        )
-        job = Pipeline(stream(), options)
+        code = signed_function(Nested)
         rule = version(1, A, function=code, alert=alert("1 hour", by=["price"]))
-        job.publish(processor("p", rule))
-        job.batch(letters("aa", 1_000))
-        job.advance(2_000)
+        job = pipeline(rule, defaults=WITH_KEYS)
+        job.batch(letters("aa", 1_000), until_ms=2_000)
         assert Counter(row.kind for row in job.rows) == {"match": 1, "suppressed": 1}
 
     def test_a_clause_suppresses_by_its_measures(self) -> None:
@@ -245,28 +174,50 @@ class TestOneRule:
         rule = version(
             1, {"match_recognize": clause}, key_by=None, alert=alert("1 hour", by=["price"])
         )
-        job = pipeline()
-        job.publish(processor("p", rule))
-        job.batch([event("a", 1_000 + n, price=n % 2) for n in range(4)])
-        job.advance(2_000)
+        job = pipeline(rule)
+        job.batch([event("a", 1_000 + n, price=n % 2) for n in range(4)], until_ms=2_000)
         assert Counter(row.kind for row in job.rows) == {"match": 2, "suppressed": 2}
 
 
-@st.composite
-def arrivals(draw: st.DrawFn) -> tuple[int, list[Event]]:
-    delay_ms = draw(st.sampled_from([0, 5]))
-    arriving = []
-    time_ms = 1_000
-    for place in range(draw(st.integers(1, 50))):
-        time_ms += draw(st.sampled_from([0, 0, 1, 3, 9]))
-        happened = event(
-            draw(st.sampled_from("ab")),
-            time_ms,
-            user=draw(st.sampled_from("uv")),
-            price=draw(st.integers(0, 3)),
-        )
-        arriving.append((time_ms + draw(st.integers(0, delay_ms)), place, happened))
-    return delay_ms, [happened for *_, happened in sorted(arriving, key=lambda item: item[:2])]
+@pytest.mark.parametrize(
+    ("key", "written", "path", "hint"),
+    [
+        ("suppress", {"for": "1 hour", "by": ["prize"]}, "by[0]", ""),
+        ("suppress", {"for": "soon"}, "for", ""),
+        ("suppress", {"for": 0}, "for", ""),
+        ("suppress", {"for": True}, "for", ""),
+        ("suppress", {"for": "30 days 1 ms"}, "for", ""),
+        ("suppress", {"for": 30 * 24 * 3_600_000 + 1}, "for", ""),
+        ("suppress", {}, "for", ""),
+        ("suppress", {"for": 1, "at_most": 0}, "at_most", ""),
+        ("suppress", {"for": 1, "at_least": 1}, "at_least", ""),
+        ("budget", {"for": "1 hour"}, "at_most", ""),
+        ("budget", {"at_most": 1}, "for", ""),
+        ("budget", {"at_most": 0, "for": "1 hour"}, "at_most", ""),
+        ("budget", {"at_most": 100_001, "for": "1 hour"}, "at_most", ""),
+        ("budget", {"at_most": True, "for": "1 hour"}, "at_most", ""),
+        ("budget", {"at_most": 1, "for": "soon"}, "for", ""),
+        ("budget", {"at_most": 1, "for": "1 hour", "by": []}, "by", ""),
+        ("group", {}, "for", ""),
+        ("group", {"for": "soon"}, "for", ""),
+        ("group", {"for": 0}, "for", ""),
+        ("group", {"for": "8 days"}, "for", "'7 days' at most"),
+        ("group", {"for": True}, "for", ""),
+        ("group", {"for": 10, "by": "price"}, "by", "a list"),
+        ("group", {"for": 10, "by": ["pric"]}, "by[0]", "Did you mean 'price'?"),
+        ("group", {"for": 10, "by": ["price", "user"]}, "by[1]", "'user' is not output"),
+        ("group", {"for": 10, "at_most": 3}, "at_most", ""),
+    ],
+)
+def test_what_cannot_be_is_refused(key: str, written: Any, path: str, hint: str) -> None:
+    (problem,) = problems_of({key: written})
+    assert problem.path == f"alert.{key}.{path}"
+    assert hint in str(problem)
+
+
+def test_columns_of_a_rule_without_output_cannot_make_groups() -> None:
+    (problem,) = problems_of({"group": {"for": 10, "by": ["price"]}}, select=None)
+    assert str(problem).startswith("alert.group.by[0]: 'price' is not output: no select.")
 
 
 def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, Any, int | None]]:
@@ -279,7 +230,7 @@ def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, Any, int |
 
 @slow_property()
 @given(
-    arrived=arrivals(),
+    arrived=alerting_arrivals(),
     for_ms=st.sampled_from([1, 5, 20, 1_000]),
     at_most=st.integers(1, 3),
     is_by_price=st.booleans(),
@@ -298,42 +249,19 @@ def test_the_same_goes_out_however_events_come(  # noqa: PLR0913 - drawn by name
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(suppression, "MOST_VALUES", most_values)
         by = ["price"] if is_by_price else []
-        job, plain = divided_and_plain(arrived, alert(for_ms, at_most, by), data)
+        select = {"price": "b.price"}
+        rule = version(1, AB, select=select, alert=alert(for_ms, at_most, by))
+        job = pipeline(rule, delay_ms=arrived[0])
+        run_divided(job, arrived[1], data)
+        job.advance(9_000)
+    plain = run_at_once(version(1, AB, select=select), arrived)
     assert told(job.rows) == told(by_hand(plain.rows, for_ms, at_most, by, most_values))
-
-
-def divided_and_plain(
-    arrived: tuple[int, list[Event]], suppressing: dict[str, Any], data: st.DataObject
-) -> tuple[Pipeline, Pipeline]:
-    """Run a rule that suppresses, with any batches, and one that does not, with one."""
-    delay_ms, events = arrived
-    select = {"price": "b.price"}
-    plain = pipeline(delay_ms)
-    plain.publish(processor("p", version(1, AB, select=select)))
-    plain.batch(events)
-    plain.advance(9_000)
-    job = pipeline(delay_ms)
-    job.publish(processor("p", version(1, AB, select=select, alert=suppressing)))
-    rest = events
-    while rest:
-        size = data.draw(st.integers(1, len(rest)))
-        job.batch(rest[:size])
-        match data.draw(st.sampled_from(["on", "on", "replay", "restart"])):
-            case "replay":
-                job.replay()
-            case "restart":
-                job.restart()
-            case _:
-                pass
-        rest = rest[size:]
-    job.advance(9_000)
-    return job, plain
 
 
 @pytest.mark.long
 @slow_property()
 @given(
-    arrived=arrivals(),
+    arrived=alerting_arrivals(),
     ways=st.lists(st.sampled_from(["pause", "delete"]), min_size=1, max_size=2),
     for_ms=st.sampled_from([20, 1_000]),
     pattern=st.sampled_from([A, AB]),
@@ -355,16 +283,12 @@ def test_the_same_goes_out_however_events_come_when_rules_come_and_go(  # noqa: 
     at = [data.draw(st.integers(0, len(events))) for _ in changes]
     parts = [events[begin:end] for begin, end in pairwise([0, *sorted(at), len(events)])]
     rule = processor("p", version(1, pattern, alert=alert(for_ms)))
-    by = {
-        "publish": [rule],
-        "pause": [rule.model_copy(update={"paused": True})],
-        "delete": [],
-    }
+    paused = rule.model_copy(update={"paused": True})
+    by = {"publish": [rule], "pause": [paused], "delete": []}
     other = processor("q", version(1, sequence("ab", within_ms=9), key_by=["price"]))
     found = []
     for is_divided in (False, True):
-        matching = MatchSettings(ALL_KINDS)
-        job = Pipeline(stream(delay_ms), Options(shards if is_divided else 1, matching=matching))
+        job = pipeline(delay_ms=delay_ms, shards=shards if is_divided else 1)
         for change, part in zip(["publish", *changes], parts, strict=True):
             job.publish(*by[change], other)
             rest = part

@@ -12,11 +12,8 @@ from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason,
 from processor_runtime.schedule.phases import Phases
 from processor_runtime.schedule.pruning import without_ended
 from processor_runtime.schedule.timeline import Quarantine, Timeline, resolve
-from processor_runtime.schedule.timeline_document import (
-    read_timeline,
-    write_timeline,
-)
-from tests.processor_runtime.core.published import processor, sequence, stream, version
+from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
+from tests.letters import processor, sequence, stream, version
 
 AB, AC = sequence("ab"), sequence("ac")
 STREAM = stream()
@@ -37,15 +34,15 @@ def after(
     return timeline
 
 
-def spans(timeline: Timeline) -> list[tuple[Any, ...]]:
-    """Return (version, from, until, why it ends); None for the beginning and the end of time."""
+def spans(timeline: Timeline) -> list[str]:
+    """Return each interval as `v1 101..501 replaced, drains to 801`."""
     return [
-        (
-            item.version,
-            None if item.active_from_ms == BEGINNING_MS else item.active_from_ms,
-            None if item.active_until_ms == END_MS else item.active_until_ms,
-            item.end_reason,
-        )
+        f"v{item.version} "
+        + ("" if item.active_from_ms == BEGINNING_MS else f"{item.active_from_ms}")
+        + (".." if item.active_until_ms == END_MS else f"..{item.active_until_ms}")
+        + (f" {item.end_reason}" if item.end_reason else "")
+        + (", drains" if item.drains else "")
+        + (f" to {item.drains_until_ms}" if item.drains_until_ms != END_MS else "")
         for item in timeline.intervals
     ]
 
@@ -56,171 +53,148 @@ def failed(item: Interval) -> Quarantine:
 
 V1 = processor("p", version(1, AB))
 V2 = processor("p", version(2, AC))
-
-
-def test_before_the_first_event_a_version_is_active_from_the_beginning() -> None:
-    assert spans(after((None, [V1]))) == [(1, None, None, None)]
-
-
-def test_an_added_version_begins_after_the_newest_event_read() -> None:
-    assert spans(after((100, [V1]))) == [(1, 101, None, None)]
-
-
-def test_a_version_that_is_still_published_is_kept_as_it_is() -> None:
-    assert after((100, [V1]), (500, [V1])) == after((100, [V1]))
-
-
-def test_a_newer_version_replaces_the_older_one_at_one_instant() -> None:
-    timeline = after((100, [V1]), (500, [V2]))
-    assert spans(timeline) == [(1, 101, 501, EndReason.REPLACED), (2, 501, None, None)]
-    assert not any(item.drains for item in timeline.intervals)
-
-
-def test_a_newer_version_that_drains_lets_the_older_one_finish() -> None:
-    drain = processor("p", version(2, AC, on_update="drain"))
-    old, new = after((100, [V1]), (500, [drain])).intervals
-    assert (old.drains, new.drains) == (True, False)
-
-
+PAUSED = processor("p", version(1, AB), paused=True)
+SCHEDULED = processor("p", version(1, AB), version(2, AC, from_ms=1_000))
+LATER = processor("p", version(1, AB), version(2, AC, from_ms=2_000))
+IN_THE_PAST = processor("p", version(1, AB), version(2, AC, from_ms=300))
+EXPIRING = processor("p", version(1, AB, until_ms=1_000))
+SUPERSEDED = processor(
+    "p", version(1, AB), version(2, AC, from_ms=1_000), version(3, AB, from_ms=800)
+)
+AT_ONE_INSTANT = processor(
+    "p", version(1, AB), version(2, AC, from_ms=800, on_update="drain"), version(3, AB, from_ms=800)
+)
+EXPIRING_AT_THE_NEXT = processor(
+    "p", version(1, AB, until_ms=800), version(2, AC, from_ms=800, on_update="drain")
+)
 DRAINING = processor("p", version(2, AC, on_update="drain"))
+DRAINS = version(1, AB, on_update="drain")
+SCHEDULED_DRAIN = processor("p", version(1, AB), version(2, AC, from_ms=1_000, on_update="drain"))
+SWITCH = ["v1 101..1000 replaced", "v2 1000.."]
+DRAINING_PAUSED = DRAINING.model_copy(update={"paused": True})
+OTHER_CONTENT = processor("p", version(1, AC))
+DROP_SCHEDULED = processor("p", *DRAINING.versions, version(3, AB, from_ms=2_000))
 
 
 @pytest.mark.parametrize(
-    ("now", "stops_at_ms"),
+    ("history", "expected"),
     [
+        pytest.param([(None, [V1])], ["v1 .."], id="before the first event: from the beginning"),
+        pytest.param([(100, [V1])], ["v1 101.."], id="added: after the newest event read"),
         pytest.param(
-            [processor("p", version(2, AC, on_update="drain"), paused=True)], 801, id="pause"
+            [(100, [V1]), (500, [V2])],
+            ["v1 101..501 replaced", "v2 501.."],
+            id="a newer version replaces the older one at one instant",
         ),
-        pytest.param([], 801, id="delete"),
-        pytest.param([processor("p", version(3, AB))], 801, id="replacement that drops"),
         pytest.param(
-            [processor("p", version(2, AC, on_update="drain"), version(3, AB, from_ms=2_000))],
-            2_000,
-            id="scheduled replacement that drops",
+            [(100, [V1]), (500, [DRAINING])],
+            ["v1 101..501 replaced, drains", "v2 501.."],
+            id="a newer version that drains lets the older one finish",
         ),
-        pytest.param([processor("p", version(3, AB, on_update="drain"))], END_MS, id="drain again"),
-        pytest.param([DRAINING], END_MS, id="nothing"),
+        pytest.param(
+            [(100, [processor("p", DRAINS)]), (500, [])],
+            ["v1 101..501 removed"],
+            id="removed: partial matches are dropped",
+        ),
+        pytest.param([(100, [V1]), (500, [PAUSED])], ["v1 101..501 paused"], id="paused"),
+        pytest.param(
+            [(100, [V1]), (500, [PAUSED]), (700, [V1])],
+            ["v1 101..501 paused", "v1 701.."],
+            id="resumed: a new interval",
+        ),
+        pytest.param([(100, [SCHEDULED])], SWITCH, id="scheduled: at its instant"),
+        pytest.param([(100, [V1]), (500, [SCHEDULED])], SWITCH, id="scheduled later"),
+        pytest.param(
+            [(100, [V1]), (500, [SCHEDULED]), (2_000, [SCHEDULED])], SWITCH, id="over by now"
+        ),
+        pytest.param(
+            [(100, [SCHEDULED_DRAIN])],
+            ["v1 101..1000 replaced, drains", "v2 1000.."],
+            id="a scheduled version that drains",
+        ),
+        pytest.param(
+            [(100, [V1]), (500, [IN_THE_PAST])],
+            ["v1 101..501 replaced", "v2 501.."],
+            id="scheduled in the past: after the newest event read",
+        ),
+        pytest.param([(100, [EXPIRING])], ["v1 101..1000 expired"], id="expires where it says"),
+        pytest.param([(1_000, [EXPIRING])], [], id="has expired"),
+        pytest.param(
+            [(100, [processor("p", version(1, AB, until_ms=1_000, on_update="drain"))])],
+            ["v1 101..1000 expired, drains"],
+            id="expires and drains if it says so",
+        ),
+        pytest.param(
+            [(100, [processor("p", version(1, AB, from_ms=300, until_ms=400))])],
+            ["v1 300..400 expired"],
+            id="begins and ends in the future",
+        ),
+        pytest.param(
+            [(100, [SUPERSEDED])],
+            ["v1 101..800 replaced", "v3 800.."],
+            id="superseded before it began: never begins",
+        ),
+        pytest.param(
+            [(100, [AT_ONE_INSTANT])],
+            ["v1 101..800 replaced", "v3 800.."],
+            id="of two for one instant the higher begins and decides what drains",
+        ),
+        pytest.param(
+            [(100, [EXPIRING_AT_THE_NEXT])],
+            ["v1 101..800 replaced, drains", "v2 800.."],
+            id="expires where the next begins: replaced by it",
+        ),
+        pytest.param(
+            [(100, [V2]), (500, [V1])],
+            ["v2 101..501 replaced", "v1 501.."],
+            id="a number that goes back after a restored store replaces nonetheless",
+        ),
+        pytest.param(
+            [(100, [V1]), (500, [OTHER_CONTENT])],
+            ["v1 101..501 replaced", "v1 501.."],
+            id="another content under the same number is another version",
+        ),
     ],
 )
-def test_draining_ends_where_partial_matches_are_dropped(
-    now: list[SnapshotProcessor], stops_at_ms: int
-) -> None:
-    old, *_ = after((100, [V1]), (500, [DRAINING]), (800, now)).intervals
-    assert (old.version, old.drains, old.drains_until_ms) == (1, True, stops_at_ms)
+def test_when_versions_are_active(history: list[Any], expected: list[str]) -> None:
+    timeline = after(*history)
+    assert spans(timeline) == expected
+    assert len({item.rule_id for item in timeline.intervals}) == len(expected)
+    assert timeline.paused == ((("p", 1),) if history[-1][1] == [PAUSED] else ())
 
 
-def test_draining_that_has_ended_does_not_begin_again() -> None:
-    paused = processor("p", version(2, AC, on_update="drain"), paused=True)
-    old, *_ = after((100, [V1]), (500, [DRAINING]), (800, [paused]), (900, [DRAINING])).intervals
-    assert old.drains_until_ms == 801
+@pytest.mark.parametrize(
+    ("now", "to"),
+    [
+        pytest.param([(800, [DRAINING_PAUSED])], " to 801", id="pause"),
+        pytest.param([(800, [])], " to 801", id="delete"),
+        pytest.param([(800, [processor("p", version(3, AB))])], " to 801", id="drop"),
+        pytest.param([(800, [DROP_SCHEDULED])], " to 2000", id="scheduled drop"),
+        pytest.param(
+            [(800, [processor("p", version(3, AB, on_update="drain"))])], "", id="drain again"
+        ),
+        pytest.param([(800, [DRAINING])], "", id="nothing"),
+        pytest.param(
+            [(800, [DRAINING_PAUSED]), (900, [DRAINING])], " to 801", id="over, not begun again"
+        ),
+        pytest.param([(800, [DROP_SCHEDULED]), (900, [DRAINING])], "", id="schedule taken back"),
+    ],
+)
+def test_draining_ends_where_partial_matches_are_dropped(now: list[Any], to: str) -> None:
+    old, *_ = spans(after((100, [V1]), (500, [DRAINING]), *now))
+    assert old == f"v1 101..501 replaced, drains{to}"
 
 
-def test_a_scheduled_end_of_draining_can_be_taken_back() -> None:
-    scheduled = processor("p", version(2, AC, on_update="drain"), version(3, AB, from_ms=2_000))
-    old, *_ = after((100, [V1]), (500, [DRAINING]), (800, [scheduled]), (900, [DRAINING])).intervals
-    assert old.drains_until_ms == END_MS
-
-
-def test_a_removed_processor_ends_and_drops_its_partial_matches() -> None:
-    drain = processor("p", version(1, AB, on_update="drain"))
-    timeline = after((100, [drain]), (500, []))
-    assert spans(timeline) == [(1, 101, 501, EndReason.REMOVED)]
-    assert not timeline.intervals[0].drains
-
-
-def test_a_paused_processor_ends_and_is_told_as_paused() -> None:
-    paused = processor("p", version(1, AB), paused=True)
-    timeline = after((100, [V1]), (500, [paused]))
-    assert spans(timeline) == [(1, 101, 501, EndReason.PAUSED)]
-    assert timeline.paused == (("p", 1),)
-
-
-def test_a_resumed_processor_begins_a_new_interval() -> None:
-    paused = processor("p", version(1, AB), paused=True)
-    timeline = after((100, [V1]), (500, [paused]), (700, [V1]))
-    assert spans(timeline) == [(1, 101, 501, EndReason.PAUSED), (1, 701, None, None)]
-    assert len({item.rule_id for item in timeline.intervals}) == 2
-    assert timeline.paused == ()
-
-
-def test_a_scheduled_version_replaces_at_its_instant() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=1_000))
-    expected = [(1, 101, 1_000, EndReason.REPLACED), (2, 1_000, None, None)]
-    assert spans(after((100, [both]))) == expected
-    assert spans(after((100, [V1]), (500, [both]))) == expected
-    assert spans(after((100, [V1]), (500, [both]), (2_000, [both]))) == expected
-
-
-def test_a_scheduled_version_that_drains_lets_the_one_before_finish() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=1_000, on_update="drain"))
-    assert [item.drains for item in after((100, [both])).intervals] == [True, False]
-
-
-def test_a_schedule_in_the_past_begins_after_the_newest_event_read() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=300))
-    timeline = after((100, [V1]), (500, [both]))
-    assert spans(timeline) == [(1, 101, 501, EndReason.REPLACED), (2, 501, None, None)]
-
-
-def test_a_schedule_that_is_taken_back_leaves_the_version_before_without_an_end() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=1_000))
-    assert after((100, [both]), (500, [V1])) == after((100, [V1]))
-
-
-def test_a_schedule_that_is_moved_moves_the_switch() -> None:
-    early = processor("p", version(1, AB), version(2, AC, from_ms=1_000))
-    late = processor("p", version(1, AB), version(2, AC, from_ms=2_000))
-    assert after((100, [early]), (500, [late])) == after((100, [late]))
-
-
-def test_a_version_expires_where_it_says() -> None:
-    expiring = processor("p", version(1, AB, until_ms=1_000))
-    timeline = after((100, [expiring]))
-    assert spans(timeline) == [(1, 101, 1_000, EndReason.EXPIRED)]
-    assert not timeline.intervals[0].drains
-    assert spans(after((1_000, [expiring]))) == []
-
-
-def test_a_version_that_expires_drains_if_it_says_so() -> None:
-    expiring = processor("p", version(1, AB, until_ms=1_000, on_update="drain"))
-    assert after((100, [expiring])).intervals[0].drains
-
-
-def test_a_version_may_begin_and_end_in_the_future() -> None:
-    booked = processor("p", version(1, AB, from_ms=300, until_ms=400))
-    assert spans(after((100, [booked]))) == [(1, 300, 400, EndReason.EXPIRED)]
-
-
-def test_a_version_superseded_before_it_began_never_begins() -> None:
-    three = processor(
-        "p", version(1, AB), version(2, AC, from_ms=1_000), version(3, AB, from_ms=800)
-    )
-    assert spans(after((100, [three]))) == [
-        (1, 101, 800, EndReason.REPLACED),
-        (3, 800, None, None),
-    ]
-
-
-def test_of_two_versions_for_one_instant_the_higher_begins_and_decides_what_drains() -> None:
-    three = processor(
-        "p",
-        version(1, AB),
-        version(2, AC, from_ms=800, on_update="drain"),
-        version(3, AB, from_ms=800),
-    )
-    timeline = after((100, [three]))
-    assert [span[0] for span in spans(timeline)] == [1, 3]
-    assert not any(item.drains for item in timeline.intervals)
-
-
-def test_a_version_that_expires_where_the_next_begins_is_replaced_by_it() -> None:
-    both = processor(
-        "p",
-        version(1, AB, until_ms=800),
-        version(2, AC, from_ms=800, on_update="drain"),
-    )
-    (old, _) = after((100, [both])).intervals
-    assert (old.end_reason, old.drains) == (EndReason.REPLACED, True)
+@pytest.mark.parametrize(
+    ("now", "as_if"),
+    [
+        pytest.param([(100, [V1]), (500, [V1])], V1, id="still published"),
+        pytest.param([(100, [SCHEDULED]), (500, [V1])], V1, id="a schedule taken back"),
+        pytest.param([(100, [SCHEDULED]), (500, [LATER])], LATER, id="a schedule moved"),
+    ],
+)
+def test_what_has_not_begun_leaves_no_trace(now: list[Any], as_if: SnapshotProcessor) -> None:
+    assert after(*now) == after((100, [as_if]))
 
 
 versions = st.builds(
@@ -271,24 +245,11 @@ def draining_at(timeline: Timeline, time_ms: int) -> set[str]:
     }
 
 
-def test_a_version_number_that_goes_back_after_a_restored_store_replaces_nonetheless() -> None:
-    timeline = after((100, [V2]), (500, [V1]))
-    assert spans(timeline) == [(2, 101, 501, EndReason.REPLACED), (1, 501, None, None)]
-
-
-def test_another_content_under_the_same_number_is_another_version() -> None:
-    other = processor("p", version(1, AC))
-    timeline = after((100, [V1]), (500, [other]))
-    assert spans(timeline) == [(1, 101, 501, EndReason.REPLACED), (1, 501, None, None)]
-    assert timeline.intervals[0].digest != timeline.intervals[1].digest
-
-
 def test_resolving_the_same_snapshot_again_changes_nothing() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=1_000))
-    timeline = after((100, [both]))
+    timeline = after((100, [SCHEDULED]))
     for newest_ms in (100, 700, 999, 1_000, 5_000):
-        timeline = resolve(timeline, snapshot(both), newest_ms)
-        assert spans(timeline) == spans(after((100, [both])))
+        timeline = resolve(timeline, snapshot(SCHEDULED), newest_ms)
+        assert spans(timeline) == SWITCH
 
 
 def test_processors_do_not_concern_each_other() -> None:
@@ -302,81 +263,54 @@ def test_processors_do_not_concern_each_other() -> None:
 # Quarantine
 
 
-def test_a_failed_version_ends_and_is_told_with_why() -> None:
-    failure = failed(after((100, [V1])).intervals[0])
-    timeline = after((100, [V1]), (500, [V1]), failures=(failure,))
-    assert spans(timeline) == [(1, 101, 501, EndReason.QUARANTINED)]
-    assert timeline.quarantined == (failure,)
+FAILED = failed(after((100, [V1])).intervals[0])
+QUARANTINED = after((100, [V1]), (500, [V1]), failures=(FAILED,))
 
 
-def test_a_quarantined_version_stays_out_while_it_is_published() -> None:
-    failure = failed(after((100, [V1])).intervals[0])
-    timeline = after((100, [V1]), (500, [V1]), failures=(failure,))
-    again = resolve(timeline, snapshot(V1), 900)
-    assert again == timeline
-
-
-def test_a_version_that_failed_before_it_began_never_begins() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=1_000))
-    failure = failed(after((100, [both])).intervals[1])
-    timeline = after((100, [V1]), (500, [both]), failures=(failure,))
-    assert [span[0] for span in spans(timeline)] == [1]
+def test_a_failed_version_ends_is_told_with_its_first_reason_and_stays_out() -> None:
+    again = replace(FAILED, reason="it raised elsewhere, too")
+    timeline = after((100, [V1]), (500, [V1]), failures=(FAILED, again))
+    assert spans(timeline) == ["v1 101..501 quarantined"]
+    assert timeline.quarantined == (FAILED,)
+    assert timeline == QUARANTINED == resolve(timeline, snapshot(V1), 900)
 
 
 def test_a_version_that_cannot_run_leaves_the_one_it_would_replace_running() -> None:
     refused = failed(after((100, [V2])).intervals[0])
     timeline = after((100, [V1]), (500, [V2]), failures=(refused,))
-    assert spans(timeline) == [(1, 101, None, None)]
+    assert spans(timeline) == ["v1 101.."]
     assert timeline.quarantined == (refused,)
     # … until one comes that can.
     third = resolve(timeline, snapshot(processor("p", version(3, AB))), 900)
-    assert spans(third) == [(1, 101, 901, EndReason.REPLACED), (3, 901, None, None)]
+    assert spans(third) == ["v1 101..901 replaced", "v3 901.."]
+    later = processor("p", *V2.versions, version(3, AB, from_ms=1_000))
+    timeline = after((100, [V1]), (500, [later]), failures=(refused,))
+    assert spans(timeline) == ["v1 101..1000 replaced", "v3 1000.."]
 
 
-def test_a_scheduled_version_that_cannot_run_does_not_end_the_one_before_it() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=1_000))
-    refused = failed(after((100, [both])).intervals[1])
-    assert spans(after((100, [both]), (500, [both]), failures=(refused,))) == [(1, 101, None, None)]
-
-
-def test_the_one_before_goes_on_to_the_next_scheduled_version() -> None:
-    later = processor("p", version(2, AC), version(3, AB, from_ms=1_000))
-    refused = failed(after((100, [V2])).intervals[0])
-    assert spans(after((100, [V1]), (500, [later]), failures=(refused,))) == [
-        (1, 101, 1_000, EndReason.REPLACED),
-        (3, 1_000, None, None),
-    ]
+@pytest.mark.parametrize("before", [V1, SCHEDULED])
+def test_a_version_that_failed_before_it_began_never_begins(before: SnapshotProcessor) -> None:
+    refused = failed(after((100, [SCHEDULED])).intervals[1])
+    timeline = after((100, [before]), (500, [SCHEDULED]), failures=(refused,))
+    assert spans(timeline) == ["v1 101.."]
 
 
 @pytest.mark.parametrize(
-    "lifting",
+    ("lifting", "then"),
     [
-        pytest.param([V2], id="replaced"),
-        pytest.param([processor("p", version(1, AB), paused=True)], id="paused"),
-        pytest.param([], id="deleted"),
+        pytest.param([V2], V1, id="replaced"),
+        pytest.param([PAUSED], V1, id="paused"),
+        pytest.param([], V1, id="deleted"),
+        pytest.param([OTHER_CONTENT], OTHER_CONTENT, id="another content under the number"),
     ],
 )
-def test_a_quarantine_is_lifted_when_the_version_is(lifting: list[SnapshotProcessor]) -> None:
-    failure = failed(after((100, [V1])).intervals[0])
-    timeline = after((100, [V1]), (500, [V1]), failures=(failure,))
-    lifted = resolve(timeline, snapshot(*lifting), 700)
+def test_a_quarantine_is_lifted_when_the_version_is(
+    lifting: list[SnapshotProcessor], then: SnapshotProcessor
+) -> None:
+    lifted = resolve(QUARANTINED, snapshot(*lifting), 700)
     assert lifted.quarantined == ()
-    assert spans(resolve(lifted, snapshot(V1), 900))[-1] == (1, 901, None, None)
-
-
-def test_another_content_under_the_same_number_is_not_quarantined() -> None:
-    failure = failed(after((100, [V1])).intervals[0])
-    timeline = after((100, [V1]), (500, [V1]), failures=(failure,))
-    other = resolve(timeline, snapshot(processor("p", version(1, AC))), 700)
-    assert other.quarantined == ()
-    assert spans(other)[-1] == (1, 701, None, None)
-
-
-def test_the_first_reason_of_a_quarantine_is_kept() -> None:
-    failure = failed(after((100, [V1])).intervals[0])
-    again = replace(failure, reason="it raised elsewhere, too")
-    timeline = after((100, [V1]), (500, [V1]), failures=(failure, again))
-    assert timeline.quarantined == (failure,)
+    begins_ms = 701 if lifting == [then] else 901
+    assert spans(resolve(lifted, snapshot(then), 900))[-1] == f"v1 {begins_ms}.."
 
 
 # Pruning
@@ -391,20 +325,16 @@ def test_an_interval_goes_when_its_events_are_processed_and_no_shard_holds_any_o
 
 
 def test_a_draining_interval_stays_until_no_shard_has_partial_matches_of_it() -> None:
-    drain = processor("p", version(2, AC, on_update="drain"))
-    timeline = after((100, [V1]), (500, [drain]))
+    timeline = after((100, [V1]), (500, [DRAINING]))
     old = timeline.intervals[0].rule_id
     assert without_ended(timeline, 9_000) is timeline
     assert without_ended(timeline, 500, frozenset({old})) is timeline
     assert [i.version for i in without_ended(timeline, 501, frozenset({old})).intervals] == [2]
 
 
-def test_a_draining_interval_with_a_window_goes_when_its_last_partial_match_must_have_ended() -> (
-    None
-):
-    windowed = version(1, AB | {"within": "1 second"})
-    drain = processor("p", version(2, AC, on_update="drain"))
-    timeline = after((100, [processor("p", windowed)]), (500, [drain]))
+def test_a_draining_interval_with_a_window_goes_when_its_last_partial_match_has_ended() -> None:
+    windowed = processor("p", version(1, AB | {"within": "1 second"}))
+    timeline = after((100, [windowed]), (500, [DRAINING]))
     assert without_ended(timeline, 501 + 999) is timeline
     assert [i.version for i in without_ended(timeline, 501 + 1_000).intervals] == [2]
 
@@ -413,7 +343,7 @@ def test_a_draining_interval_with_a_window_goes_when_its_last_partial_match_must
 
 
 def test_a_timeline_comes_back_from_its_document_as_it_was() -> None:
-    both = processor("p", version(1, AB), version(2, AC, from_ms=1_000, on_update="drain"))
+    both = SCHEDULED_DRAIN
     failing, paused = processor("q", version(1, AB)), processor("r", version(4, AB), paused=True)
     failure = failed(after((100, [failing])).intervals[0])
     timeline = after((None, [both, failing]), (500, [both, failing, paused]), failures=(failure,))
@@ -432,8 +362,7 @@ def test_a_timeline_comes_back_from_its_document_as_it_was() -> None:
 
 
 def test_phases_cut_time_where_the_active_rules_change() -> None:
-    drain = processor("p", version(1, AB), version(2, AC, from_ms=1_000, on_update="drain"))
-    intervals = after((100, [drain])).intervals
+    intervals = after((100, [SCHEDULED_DRAIN])).intervals
     old, new = (item.rule_id for item in intervals)
     phases = Phases(intervals)
     assert [(phase.from_ms, phase.until_ms) for phase in phases] == [

@@ -52,21 +52,17 @@ GATE = {(begin, turn % 4 == 0) for turn, begin in enumerate(BEGINS) if turn % 2 
     ],
 )
 def test_both_stages_find_what_that_matcher_finds(begin: int, *, filters: bool) -> None:
-    with machines_of("compiled" if filters else "interpreted"):
-        find_what_that_matcher_finds(begin, filters=filters)
-
-
-def find_what_that_matcher_finds(begin: int, *, filters: bool) -> None:
     cases = running_cases()[begin : begin + AT_ONCE]
     random = Random(begin + filters)  # noqa: S311 - any batches, but always the same
     delay_ms = random.choice([0, 3, 500])
     job = Pipeline(stream(delay_ms), Options(shards=random.randint(1, 3), filters=filters))
     job.publish(*processors(cases))
-    for events in batches(arrivals(cases, delay_ms, random), random.randint(1, 8), random):
-        job.batch(events)
-        if random.random() < 0.3:
-            job.restart()
-    job.advance(END_MS)
+    with machines_of("compiled" if filters else "interpreted"):
+        for events in batches(arrivals(cases, delay_ms, random), random.randint(1, 8), random):
+            job.batch(events)
+            if random.random() < 0.3:
+                job.restart()
+        job.advance(END_MS)
     assert not job.rows_of("late")
     found = found_by_key(job.rows, cases)
     for number, case in enumerate(cases):

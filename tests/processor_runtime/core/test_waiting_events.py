@@ -1,4 +1,4 @@
-"""Events wait until the watermark has passed them, and are taken in order of time."""
+"""Events wait until the batch that reads them, or a later one, shows that all before are there."""
 
 from collections import Counter
 
@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processor_runtime.rows.event_block import TIME, Arrival, encode_events
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.state.waiting_events import WaitingBlock, WaitingEvents
-from tests.processor_runtime.core.pipeline import DictState, Pipeline
-from tests.processor_runtime.core.published import (
+from tests.letters import (
+    absence,
     event,
+    job_of,
     letters,
     processor,
     sequence,
@@ -19,11 +21,11 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.processor_runtime.core.pipeline import DictState, Pipeline
 
 
 def test_events_wait_until_the_watermark_has_passed_them() -> None:
-    job = Pipeline(stream(100))
-    job.publish(processor("p", version(1, sequence("ab"))))
+    job = job_of(version(1, sequence("ab")), delay_ms=100)
     job.batch(letters("ba", 1_000))
     job.batch(letters("b", 1_060))
     assert job.rows == []
@@ -41,17 +43,14 @@ def test_events_of_equal_time_are_in_the_order_asked_for() -> None:
     for order_by, expected in (([], []), (["price"], ["p1 match a1000 b1000"])):
         job = Pipeline(stream(order_by=order_by))
         job.publish(processor("p", version(1, sequence("ab"))))
-        job.batch(backwards)
-        job.advance(1_100)
+        job.batch(backwards, until_ms=1_100)
         assert spelled(job.rows) == expected
 
 
 def test_events_of_equal_time_are_else_in_the_order_they_came() -> None:
-    job = Pipeline(stream(50))
-    job.publish(processor("p", version(1, sequence("abc"))))
+    job = job_of(version(1, sequence("abc")), delay_ms=50)
     job.batch([event("a", 1_000), event("x", 1_000)])
-    job.batch([event("b", 1_000), event("c", 1_000)], partitions=2)
-    job.advance(1_100)
+    job.batch([event("b", 1_000), event("c", 1_000)], partitions=2, until_ms=1_100)
     assert len(job.rows_of("match")) == 1
 
 
@@ -80,9 +79,7 @@ def blocks_taken(blocks: list[list[int]], watermarks: list[int]) -> list[list[in
     st.lists(st.lists(st.integers(0, 40), max_size=6), max_size=6),
     st.lists(st.integers(0, 8), min_size=6, max_size=12),
 )
-def test_every_event_is_taken_once_in_order_of_time(
-    blocks: list[list[int]], steps: list[int]
-) -> None:
+def test_every_event_is_taken_once_in_time_order(blocks: list[list[int]], steps: list[int]) -> None:
     watermarks = [sum(steps[: place + 1]) for place in range(len(steps))]
     found = blocks_taken(blocks, [*watermarks, 1_000])
     for times, watermark_ms in zip(found, watermarks, strict=False):
@@ -120,3 +117,63 @@ def test_events_that_come_in_order_or_not_are_as_if_sorted(data: st.DataObject) 
     assert found is not None
     expected = frame.sort(TIME, *order_by, maintain_order=True)
     assert found.get_column("number").to_list() == expected.get_column("number").to_list()
+
+
+def test_a_block_has_no_texts_of_events_that_are_not_in_it() -> None:
+    events = pl.DataFrame({TIME: range(20_000), "text": [f"{n:050}" for n in range(20_000)]})
+    for some in (events[700:703], events[[1, 500, 9_000]]):
+        assert len(encode_events("g", Arrival(0, 0), some).data) < 2_000
+
+
+AB = processor("p", version(1, sequence("ab")))
+DELAY_MS = 100
+
+
+def reading_job(*, shards: int = 4, delay_ms: int = DELAY_MS) -> Pipeline:
+    return job_of(
+        AB, processor("q", version(1, absence("a", "b", 10))), delay_ms=delay_ms, shards=shards
+    )
+
+
+def test_a_match_is_found_by_the_batch_that_reads_it_in_any_order() -> None:
+    a, b, x = letters("a", 1_000)[0], letters("b", 1_001)[0], letters("x", 1_102)[0]
+    for events in ([a, b, x], [x, b, a]):
+        assert spelled(reading_job().batch(events)) == ["p1 match a1000 b1001"]
+
+
+def test_events_of_the_newest_time_wait_for_others_of_that_time() -> None:
+    pipeline = reading_job(delay_ms=0)
+    assert pipeline.batch(letters("ab", 1_000)) == []
+    assert spelled(pipeline.batch([event("b", 1_001, price=2)])) == []
+    assert spelled(pipeline.batch(letters("x", 1_002))) == ["p1 match a1000 b1001"]
+
+
+def test_what_comes_after_it_is_late_by_what_the_batch_has_read() -> None:
+    pipeline = reading_job()
+    pipeline.batch(letters("x", 1_101))
+    rows = pipeline.batch([*letters("a", 1_000), *letters("a", 1_001), *letters("x", 1_300)])
+    # 1000 is the watermark that the first batch has left.
+    assert [(row.kind, row.start_ms) for row in rows if row.kind == "late"] == [("late", 1_000)]
+    assert spelled(rows) == ["q1 match a1001"]
+
+
+def test_shards_without_an_event_close_their_windows_in_the_batch_that_shows_the_time() -> None:
+    pipeline = reading_job()
+    pipeline.batch([event("a", 1_000 + number, user=str(number)) for number in range(8)])
+    found = pipeline.batch([event("x", 2_000, user="x")], partitions=1)
+    assert sorted(spelled(found)) == [f"q1 match a{1_000 + number}" for number in range(8)]
+    assert pipeline.job_status.watermark_ms == 2_000 - DELAY_MS - 1
+
+
+@given(
+    watermark_ms=st.integers(1, 2_000) | st.just(NO_WATERMARK_MS),
+    newest_ms=st.none() | st.integers(-2_000, 4_000),
+    delay_ms=st.integers(0, 3_000),
+)
+def test_it_is_complete_up_to_the_watermark_that_spark_gives_the_next_batch(
+    watermark_ms: int, newest_ms: int | None, delay_ms: int
+) -> None:
+    clock = BatchClock(1, 1, watermark_ms, 0, watermark_delay_ms=delay_ms).having_read(newest_ms)
+    # Spark: MAX(watermark, newest - delay), beginning with 0, which stands for none.
+    of_spark = max(0, watermark_ms, -(2**63) if newest_ms is None else newest_ms - delay_ms)
+    assert clock.complete_ms == (of_spark or NO_WATERMARK_MS)

@@ -17,10 +17,11 @@ from cep import KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
 from cep.nfa import SkipTargetMissing
-from contract.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
+from contract.snapshot import SnapshotProcessor, StreamDefinition
 from processor_runtime.rows.output_rows import OutputRow
 from tests.conformance.cases import ANSWERED, Case, load
 from tests.conformance.outcome import Failure
+from tests.letters import processor, version
 from tests.processor_runtime.core.pipeline import Event
 
 END_MS = 1_000_000
@@ -74,23 +75,11 @@ def stream(delay_ms: int) -> StreamDefinition:
 
 def processors(cases: Sequence[Case]) -> list[SnapshotProcessor]:
     """Return one processor per vector, named by its place."""
+    quirks = {"flink_quirks": True}
+    patterns = [_narrowed(case.pattern, number) | quirks for number, case in enumerate(cases)]
     return [
-        SnapshotProcessor(
-            id=f"v{number:03}",
-            paused=False,
-            versions=[
-                SnapshotVersion(
-                    version=1,
-                    effective_from_ms=None,
-                    effective_until_ms=None,
-                    definition={
-                        "pattern": {**_narrowed(case.pattern, number), "flink_quirks": True},
-                        "key_by": ["vector", "copy"],
-                    },
-                )
-            ],
-        )
-        for number, case in enumerate(cases)
+        processor(f"v{number:03}", version(1, pattern, key_by=["vector", "copy"]))
+        for number, pattern in enumerate(patterns)
     ]
 
 

@@ -32,7 +32,6 @@ def written(folder: Path, document: Any) -> Path:
 
 
 def loaded(folder: Path, document: Any, environment: Mapping[str, str] | None = None) -> JobFile:
-    """Return the job of a job file."""
     return load_job_file(written(folder, document), environment or {})
 
 

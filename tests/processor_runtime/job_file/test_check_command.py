@@ -12,7 +12,7 @@ import yaml
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from cep.signing.code import CodePlace, CodeUse, sign
+from cep.signing.code import CodePlace, CodeUse, SignedCode, sign
 from cep.signing.keys import SigningKey
 from processor_runtime import running
 from processor_runtime.commands import job_app
@@ -38,13 +38,17 @@ def check(path: Path, *options: str) -> Result:
     return CliRunner().invoke(job_app, ["check", str(path), *options])
 
 
+def checked(folder: Path, *options: str, **changes: Any) -> Result:
+    return check(written(folder, minimal(**changes)), *options)
+
+
 def report(result: Result) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(result.stdout)
     return told
 
 
 def test_a_good_job_file_is_summed_up(tmp_path: Path) -> None:
-    result = check(written(tmp_path, minimal()))
+    result = checked(tmp_path)
     assert result.exit_code == 0
     assert "logins-job on stream logins" in result.stdout
     assert "console: match, error" in result.stdout
@@ -61,9 +65,12 @@ def test_a_wrong_job_file_is_refused_with_places(tmp_path: Path) -> None:
 
 
 def test_everything_that_is_missing_around_a_job_is_told_at_once(tmp_path: Path) -> None:
-    for name in ("file", "other"):
-        (tmp_path / name).write_text("", encoding="utf-8")
-    document = minimal(
+    (tmp_path / "file").touch()
+    (tmp_path / "other").touch()
+    result = checked(
+        tmp_path,
+        "--json",
+        "--connect",
         discoverer={"type": "http", "url": "https://rules.example", "token_env": "NO_TOKEN"},
         service={"url": "https://rules.example", "token_file": str(tmp_path / "none")},
         signing_keys_env="NO_KEYS",
@@ -74,7 +81,6 @@ def test_everything_that_is_missing_around_a_job_is_told_at_once(tmp_path: Path)
             {"type": "parquet", "path": f"file://{tmp_path / 'other'}"},
         ],
     )
-    result = check(written(tmp_path, document), "--json", "--connect")
     assert result.exit_code == 2
     assert {(each["path"], each["line"] is None) for each in report(result)["problems"]} == {
         ("discoverer.token_env", False),
@@ -102,18 +108,19 @@ def test_everything_that_is_missing_around_a_job_is_told_at_once(tmp_path: Path)
 def test_the_options_of_the_discoverer_are_checked_at_their_places(
     tmp_path: Path, discoverer: dict[str, Any], told: str
 ) -> None:
-    result = check(written(tmp_path, minimal(discoverer=discoverer)))
+    result = checked(tmp_path, discoverer=discoverer)
     assert result.exit_code == 2
     assert told in result.stderr
 
 
 def test_what_was_hardly_meant_is_a_warning(tmp_path: Path) -> None:
-    document = minimal(
+    result = checked(
+        tmp_path,
+        "--json",
         source={"format": "parqet"},
         outputs=[{"type": "delta", "path": "/out"}],
         discoverer={"type": "http", "url": "https://rules.example", "token_env": "PATH"},
     )
-    result = check(written(tmp_path, document), "--json")
     assert result.exit_code == 0
     assert {(each["path"], each["remedy"]) for each in report(result)["warnings"]} == {
         ("source.format", "Did you mean 'parquet'?"),
@@ -145,41 +152,42 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
             del sys.modules[name]
 
 
-def source_warnings(tmp_path: Path, source: dict[str, Any]) -> list[str]:
-    result = check(written(tmp_path, minimal(source=source)), "--json")
+def source_warnings(tmp_path: Path, **source: Any) -> list[str]:
+    result = checked(tmp_path, "--json", source=source)
     assert result.exit_code == 0
     told = [each for each in report(result)["warnings"] if each["path"] == "source.format"]
     return [each["message"] for each in told]
 
 
 def test_a_source_of_ones_own_is_looked_for(own_modules: Path, tmp_path: Path) -> None:
-    source = {"format": "own-letters"}
-    (told,) = source_warnings(tmp_path, source)
+    (told,) = source_warnings(tmp_path, format="own-letters")
     assert told == "no module pyspark_… that can be imported here has the source 'own-letters'."
     (own_modules / "pyspark_own_letters.py").write_text(OWN_SOURCE)
-    assert source_warnings(tmp_path, source) == []
-    (told,) = source_warnings(tmp_path, {"format": "own-numbers"})
+    assert source_warnings(tmp_path, format="own-letters") == []
+    (told,) = source_warnings(tmp_path, format="own-numbers")
     assert told.endswith("has the source 'own-numbers'; there are: Own-Letters.")
 
 
-def test_a_source_of_ones_own_that_cannot_be_imported_is_told(
-    own_modules: Path, tmp_path: Path
-) -> None:
+def test_a_source_of_ones_own_that_has_no_module_is_told(own_modules: Path, tmp_path: Path) -> None:
     (own_modules / "pyspark_own_broken.py").write_text("import a_client_that_is_not_there\n")
     (own_modules / "pyspark_own_letters.py").write_text(OWN_SOURCE)
-    (told,) = source_warnings(tmp_path, {"format": "own-letters"})
+    (told,) = source_warnings(tmp_path, format="own-letters")
     assert told.startswith("pyspark_own_broken cannot be imported here: ModuleNotFoundError: ")
     assert "a_client_that_is_not_there" in told
-    for source in (
-        {"format": "rate"},
-        {"format": "org.example.Source"},
-        {"format": "own-letters", "packages": ["org.example:letters:1.0"]},
-    ):
-        assert source_warnings(tmp_path, source) == []
+    assert source_warnings(tmp_path, format="rate") == []
+    assert source_warnings(tmp_path, format="org.example.Source") == []
+    letters = ["org.example:letters:1.0"]
+    assert source_warnings(tmp_path, format="own-letters", packages=letters) == []
 
 
-def kafka_part(**options: str) -> dict[str, Any]:
-    return {"options": {"kafka.bootstrap.servers": "k:1"} | options}
+def kafka_source(**options: str) -> dict[str, Any]:
+    servers = {"kafka.bootstrap.servers": "k:1", "subscribe": "t"}
+    return {"format": "kafka", "options": servers | options}
+
+
+def kafka_output(options: dict[str, str] | None = None, **keys: Any) -> dict[str, Any]:
+    servers = {"kafka.bootstrap.servers": "k:1"}
+    return {"type": "kafka", "topic": "t", "options": servers | (options or {}), **keys}
 
 
 def test_settings_of_kafka_are_checked_without_a_broker_and_without_repeating_secrets(
@@ -190,14 +198,12 @@ def test_settings_of_kafka_are_checked_without_a_broker_and_without_repeating_se
         "kafka.sasl.password": "hush-hush",
         "kafka.sasl.mechanism": "hush-hush",
     }
-    document = minimal(
-        source={"format": "kafka"} | kafka_part(subscribe="t", startingOffsets="frist"),
-        outputs=[
-            {"type": "kafka", "topic": "t"} | kafka_part(**{"kafka.compresion.type": "zstd"}),
-            {"type": "kafka", "topic": "t", "name": "u"} | kafka_part(**secret),
-        ],
+    result = checked(
+        tmp_path,
+        "--json",
+        source=kafka_source(startingOffsets="frist"),
+        outputs=[kafka_output({"kafka.compresion.type": "zstd"}), kafka_output(secret, name="u")],
     )
-    result = check(written(tmp_path, document), "--json")
     assert result.exit_code == 2
     told = {each["path"]: each["message"] for each in report(result)["problems"]}
     assert set(told) == {"source.options", "outputs[0].options", "outputs[1].options"}
@@ -211,17 +217,10 @@ def test_settings_that_the_security_protocol_ignores_are_warned_of_with_place_an
     tmp_path: Path,
 ) -> None:
     login = {"kafka.sasl.username": "percept", "kafka.sasl.password": "hush-hush"}
-    document = minimal(
-        source={"format": "kafka"} | kafka_part(subscribe="t", **login),
-        outputs=[
-            {"type": "kafka", "topic": "t", "kinds": ["match", "error"]}
-            | kafka_part(**{"kafka.security.protocol": "SSL", "kafka.ssl.ca.location": ""}),
-            {"type": "kafka", "topic": "t", "name": "u"}
-            | kafka_part(**{"kafka.ssl.key.location": "/a", "kafka.sasl.mechanism": "PLAIN"})
-            | {"connector": "spark"},
-        ],
-    )
-    path = written(tmp_path, document)
+    used = {"kafka.security.protocol": "SSL", "kafka.ssl.ca.location": ""}
+    unused = {"kafka.ssl.key.location": "/a", "kafka.sasl.mechanism": "PLAIN"}
+    outputs = [kafka_output(used), kafka_output(unused, name="u", connector="spark")]
+    path = written(tmp_path, minimal(source=kafka_source(**login), outputs=outputs))
     result = check(path, "--json")
     told = {
         each["path"]: (each["line"], each["message"], each["remedy"])
@@ -243,34 +242,23 @@ def test_settings_that_the_security_protocol_ignores_are_warned_of_with_place_an
     assert "hush-hush" not in result.output
 
 
+JOB = {"schema_file": "job.yaml"}
+PROTOBUF = {"value_format": "protobuf"} | JOB
+LOGIN = {"schema_registry": {"url": "http://r", "basic.auth.user.info": "hush-hush"}}
+
+
 @pytest.mark.parametrize(
     ("how", "place", "told"),
     [
         ({"schema_file": "absent.json"}, "source.schema_file", "cannot be read"),
-        ({"schema_file": "job.yaml"}, "source.schema_file", "not a JSON list of schemas"),
-        (
-            {"schema_registry": {"url": "http://r", "basic.auth.user.info": "hush-hush"}},
-            "source.schema_registry",
-            "must be in the form",
-        ),
+        (JOB, "source.schema_file", "not a JSON list of schemas"),
+        (LOGIN, "source.schema_registry", "must be in the form"),
         ({"schema_file": "absent.avsc"}, "outputs[0].schema_file", "cannot be read"),
-        ({"schema_file": "job.yaml"}, "outputs[0].schema_file", "no schema of Avro"),
+        (JOB, "outputs[0].schema_file", "no schema of Avro"),
         ({"schema_file": "empty"}, "outputs[0].schema_file", "the file is empty"),
-        (
-            {"value_format": "protobuf", "schema_file": "job.yaml"},
-            "outputs[0].schema_file",
-            "Compile the .proto with protoc",
-        ),
-        (
-            {"schema_registry": {}, "schema_file": "job.yaml"},
-            "outputs[0].schema_file",
-            "not a JSON list of schemas",
-        ),
-        (
-            {"schema_registry": {"url": "http://r", "basic.auth.user.info": "hush-hush"}},
-            "outputs[0].schema_registry",
-            "must be in the form",
-        ),
+        (PROTOBUF, "outputs[0].schema_file", "Compile the .proto with protoc"),
+        ({"schema_registry": {}} | JOB, "outputs[0].schema_file", "not a JSON list of schemas"),
+        (LOGIN, "outputs[0].schema_registry", "must be in the form"),
     ],
 )
 def test_schemas_are_checked_without_a_registry(
@@ -279,12 +267,11 @@ def test_schemas_are_checked_without_a_registry(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").touch()
     if place.startswith("source"):
-        source = {"format": "kafka", "value_format": "avro"} | kafka_part(subscribe="t") | how
-        document = minimal(source=source)
+        changes: dict[str, Any] = {"source": kafka_source() | {"value_format": "avro"} | how}
     else:
-        part = {"type": "kafka", "topic": "t", "value_format": "avro"} | kafka_part()
-        document = minimal(outputs=[part | {"schema_registry": {"url": "http://r"}} | how])
-    result = check(written(tmp_path, document), "--json")
+        part = kafka_output(value_format="avro", schema_registry={"url": "http://r"})
+        changes = {"outputs": [part | how]}
+    result = checked(tmp_path, "--json", **changes)
     assert result.exit_code == 2
     (problem,) = report(result)["problems"]
     assert problem["path"] == place
@@ -296,8 +283,7 @@ def test_without_the_library_of_kafka_its_extra_is_named_before_spark_is_started
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_checks, "is_installed", lambda: False)
-    document = minimal(source={"format": "kafka"} | kafka_part(subscribe="t"))
-    path = written(tmp_path, document)
+    path = written(tmp_path, minimal(source=kafka_source()))
     result = check(path)
     assert result.exit_code == 2
     wanted = "source (line 3, column 1): confluent_kafka is not installed; it comes with Percept's"
@@ -312,8 +298,8 @@ def test_without_the_library_of_kafka_its_extra_is_named_before_spark_is_started
 def test_connecting_counts_what_would_run(tmp_path: Path) -> None:
     found = rules(tmp_path, rule("one"), rule("two", paused=True))
     source = {"format": "json", "path": str(tmp_path)}
-    document = minimal(discoverer=found, time={"delay": "90 s"}, source=source)
-    path = written(tmp_path, document)
+    changes = {"discoverer": found, "time": {"delay": "90 s"}, "source": source}
+    path = written(tmp_path, minimal(**changes))
     result = check(path, "--connect")
     assert result.exit_code == 0
     assert "2 processors, 2 versions, 1 paused, 0 scheduled" in result.stdout
@@ -326,18 +312,23 @@ def test_connecting_counts_what_would_run(tmp_path: Path) -> None:
 def test_a_source_that_is_not_there_is_told(tmp_path: Path, kind: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         broker = f"127.0.0.1:{closed.getsockname()[1]}"
+    options = {"kafka.bootstrap.servers": broker, "subscribe": "logins"}
     source, told = {
         "directory": ({"format": "json", "path": "none"}, "there is no directory none"),
         "broker": (
-            {
-                "format": "kafka",
-                "options": {"kafka.bootstrap.servers": broker, "subscribe": "logins"},
-            },
+            {"format": "kafka", "options": options},
             f"Kafka at {broker} does not tell the topic logins: ",
         ),
     }[kind]
-    document = minimal(discoverer=rules(tmp_path, rule("one")), source=source)
-    result = check(written(tmp_path, document), "--connect", "--timeout", "1", "--json")
+    result = checked(
+        tmp_path,
+        "--connect",
+        "--timeout",
+        "1",
+        "--json",
+        discoverer=rules(tmp_path, rule("one")),
+        source=source,
+    )
     assert result.exit_code == 1
     assert report(result)["no_events_because"].startswith(told)
     assert report(result)["snapshot"]["processors"] == 1
@@ -369,16 +360,16 @@ def test_events_that_could_not_be_read_are_told_first(
     assert ("could not be read" in first) == bool(told)
 
 
+def coded_pattern(code: SignedCode) -> dict[str, Any]:
+    return {"steps": [{"name": "step", "where": {"python": code.to_document()}}]}
+
+
 def test_processors_that_cannot_run_are_told(tmp_path: Path) -> None:
-    code = sign(len, SigningKey("k", b"k" * 32), CodeUse.CONDITION).to_document()
-    steps = [{"name": "step", "where": {"python": code}}]
+    coded = coded_pattern(sign(len, SigningKey("k", b"k" * 32), CodeUse.CONDITION))
     found = rules(
-        tmp_path,
-        rule("good"),
-        rule("bad", key_by=["nobody"]),
-        rule("coded", pattern={"steps": steps}),
+        tmp_path, rule("good"), rule("bad", key_by=["nobody"]), rule("coded", pattern=coded)
     )
-    result = check(written(tmp_path, minimal(discoverer=found)), "--connect")
+    result = checked(tmp_path, "--connect", discoverer=found)
     assert result.exit_code == 1
     assert "rule bad: " in result.stderr
     assert "rule coded: no signing keys are set here" in result.stderr
@@ -390,19 +381,10 @@ def test_code_that_is_signed_for_another_rule_is_told(
     key = SigningKey.new("k")
     monkeypatch.setenv("KEYS", key.to_text())
     stream = minimal()["stream"]
-    code = {
-        name: sign(len, key, CodeUse.CONDITION, place=CodePlace(stream=stream, processor="good"))
-        for name in ("good", "bad")
-    }
-    found = rules(
-        tmp_path,
-        *(
-            rule(name, pattern={"steps": [{"name": "a", "where": {"python": each.to_document()}}]})
-            for name, each in code.items()
-        ),
-    )
-    document = minimal(discoverer=found, signing_keys_env="KEYS")
-    result = check(written(tmp_path, document), "--connect")
+    place = CodePlace(stream=stream, processor="good")
+    coded = coded_pattern(sign(len, key, CodeUse.CONDITION, place=place))
+    found = rules(tmp_path, rule("good", pattern=coded), rule("bad", pattern=coded))
+    result = checked(tmp_path, "--connect", discoverer=found, signing_keys_env="KEYS")
     assert result.exit_code == 1
     assert "rule bad: " in result.stderr
     assert f"is signed for rule 'good' of stream '{stream}'" in result.stderr
@@ -410,12 +392,12 @@ def test_code_that_is_signed_for_another_rule_is_told(
 
 
 def test_a_job_file_that_does_not_fit_its_stream_is_refused_with_places(tmp_path: Path) -> None:
-    document = minimal(discoverer=rules(tmp_path, rule("one")), time={"order_by": ["usr"]})
-    result = check(written(tmp_path, document), "--connect")
-    assert result.exit_code == 2
-    assert "time.order_by[0] (line 19, column 5): the stream has no column 'usr'. Did" in (
-        result.stderr
+    result = checked(
+        tmp_path, "--connect", discoverer=rules(tmp_path, rule("one")), time={"order_by": ["usr"]}
     )
+    assert result.exit_code == 2
+    told = "time.order_by[0] (line 19, column 5): the stream has no column 'usr'. Did"
+    assert told in result.stderr
 
 
 def test_processors_that_do_not_come_are_told(tmp_path: Path) -> None:
@@ -439,7 +421,7 @@ def test_what_a_machine_lacks_for_the_job_is_a_warning(
     monkeypatch.setattr(machine_checks, "find_spec", {"pandas": "there"}.get)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    result = check(written(tmp_path, minimal()))
+    result = checked(tmp_path)
     assert result.exit_code == 0
     libraries, java = result.stderr.splitlines()
     assert "warning: spark" in libraries
@@ -448,17 +430,16 @@ def test_what_a_machine_lacks_for_the_job_is_a_warning(
     assert "there is no Java here" in java
     monkeypatch.undo()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert "there is no Java here" in check(written(tmp_path, minimal())).stderr
+    assert "there is no Java here" in checked(tmp_path).stderr
 
 
 def test_telemetry_that_the_job_would_not_start_with_is_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = written(tmp_path, minimal())
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
-    assert check(path).stderr == ""
+    assert checked(tmp_path).stderr == ""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-    (told,) = check(path).stderr.splitlines()
+    (told,) = checked(tmp_path).stderr.splitlines()
     assert "warning: environment: OTEL_EXPORTER_OTLP_PROTOCOL: the protocol 'grpc'" in told
 
 
@@ -473,5 +454,5 @@ def test_a_java_that_is_too_old_is_a_warning(
     release = f'IMPLEMENTOR="Some"\nJAVA_VERSION="{written_version}"\n'
     (tmp_path / "jdk/release").write_text(release, encoding="utf-8")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
-    told = check(written(tmp_path, minimal())).stderr
+    told = checked(tmp_path).stderr
     assert ("Spark needs 17 or newer. Set JAVA_HOME" in told) is is_told

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from contract.service_access import token_reader
 from contract.snapshot import StreamDefinition
@@ -12,29 +13,29 @@ from processor_runtime.job_file.outputs import KafkaOutput
 from tests.processor_runtime.job_file.job_files import loaded, minimal, refusal
 
 SPARKS_KAFKA = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"
-KAFKA: dict[str, Any] = {
-    "format": "kafka",
-    "options": {"kafka.bootstrap.servers": "k:9092", "subscribe": "logins"},
-}
-KAFKA_OUTPUT: dict[str, Any] = {
-    "type": "kafka",
-    "topic": "t",
-    "options": {"kafka.bootstrap.servers": "k"},
-}
+SERVER = {"kafka.bootstrap.servers": "k"}
+KAFKA: dict[str, Any] = {"format": "kafka", "options": SERVER | {"subscribe": "logins"}}
+KAFKA_OUTPUT: dict[str, Any] = {"type": "kafka", "topic": "t", "options": SERVER}
+
+
+def source(**keys: Any) -> dict[str, Any]:
+    return {"source": keys}
+
+
+def kafka(**keys: Any) -> dict[str, Any]:
+    return {"source": KAFKA | keys}
 
 
 def stream(**changes: Any) -> StreamDefinition:
-    return StreamDefinition.model_validate(
-        {
-            "name": "logins",
-            "version": 1,
-            "schema": "user STRING, ts TIMESTAMP, p INT, o BIGINT",
-            "event_time_column": "ts",
-            "allowed_delay_ms": 5_000,
-            "order_by": [],
-        }
-        | changes
-    )
+    document = {
+        "name": "logins",
+        "version": 1,
+        "schema": "user STRING, ts TIMESTAMP, p INT, o BIGINT",
+        "event_time_column": "ts",
+        "allowed_delay_ms": 5_000,
+        "order_by": [],
+    }
+    return StreamDefinition.model_validate(document | changes)
 
 
 def test_every_mistake_is_told_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
@@ -93,12 +94,9 @@ def test_what_is_no_job_file_is_refused(tmp_path: Path, text: str, told: str) ->
     assert told in refusal(tmp_path, text)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_job_file_must_be_there_and_may_be_json(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"none\.yaml: job file: cannot be read"):
         load_job_file(tmp_path / "none.yaml", {})
-
-
-def test_a_job_file_may_be_json(tmp_path: Path) -> None:
     path = tmp_path / "job.json"
     path.write_text('{"name": 5}', encoding="utf-8")
     with pytest.raises(ValueError, match=r"name \(line 1, column 2\)"):
@@ -107,18 +105,10 @@ def test_a_job_file_may_be_json(tmp_path: Path) -> None:
 
 def test_variables_are_replaced_in_values(tmp_path: Path) -> None:
     options = {"password": "<${SECRET}>", "${SECRET}": "$${SECRET}", "n": 5, "flag": True}
-    source = {"format": "json", "path": "/data", "options": options}
-    environment = {"SECRET": "${hush}", "FILES": "7"}
-    document = minimal(source=source | {"max_files_per_batch": "${FILES}"})
-
-    job = loaded(tmp_path, document, environment)
-
-    assert job.source.options == {
-        "password": "<${hush}>",
-        "${SECRET}": "${SECRET}",
-        "n": "5",
-        "flag": "true",
-    }
+    read = source(format="json", path="/d", options=options, max_files_per_batch="${FILES}")
+    job = loaded(tmp_path, minimal(**read), {"SECRET": "${hush}", "FILES": "7"})
+    replaced = {"password": "<${hush}>", "${SECRET}": "${SECRET}", "n": "5", "flag": "true"}
+    assert job.source.options == replaced
     assert job.source.max_files_per_batch == 7
 
 
@@ -137,9 +127,7 @@ checkpoint: /checkpoints/${ENVIRONMENT}/${a-b}
     assert not any("name" in each and "does not fit" in each for each in told)
 
 
-def test_values_from_the_environment_are_in_no_message_and_no_text_of_the_job(
-    tmp_path: Path,
-) -> None:
+def test_values_of_the_environment_are_in_no_message_and_no_text_of_the_job(tmp_path: Path) -> None:
     secrets = dict.fromkeys(("A", "B", "C"), "hush-hush")
     document = minimal(
         name="${A} ",
@@ -172,106 +160,12 @@ def test_values_from_the_environment_are_in_no_message_and_no_text_of_the_job(
     assert job.source.options["kafka.password"] == "hush-hush"
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"source": {"format": "json"}}, "source.path"),
-        (
-            {"source": {"format": "csv", "path": "/d", "options": {"MODE": "DROPMALFORMED"}}},
-            "MODE is set by the job, which keeps malformed rows",
-        ),
-        (
-            {"source": KAFKA | {"value_format": "avro"}},
-            "needs one of schema_registry and schema_file",
-        ),
-        (
-            {"source": KAFKA | {"value_format": "avro", "schema_registry": {"uri": "x"}}},
-            "source.schema_registry (line 9, column 3): url is missing",
-        ),
-        ({"source": KAFKA | {"schema_file": "s.json"}}, "for value_format avro or protobuf"),
-        (
-            {"outputs": [KAFKA_OUTPUT | {"value_format": "protobuf"}]},
-            "protobuf needs schema_registry, or where none can be reached schema_file",
-        ),
-        (
-            {"outputs": [KAFKA_OUTPUT | {"value_format": "avro", "schema_registry": {"uri": "x"}}]},
-            "schema_registry (line 15, column 3): url is missing",
-        ),
-        (
-            {"source": KAFKA | {"value_format": "protobuf", "packages": [SPARKS_KAFKA]}},
-            "is read by Percept's own Kafka connector alone",
-        ),
-        ({"source": KAFKA | {"path": "/d"}}, "Write the topic as the option subscribe"),
-        ({"source": KAFKA | {"max_files_per_batch": 3}}, "maxOffsetsPerTrigger for kafka"),
-        ({"source": KAFKA | {"options": {"subscribe": "x"}}}, "kafka.bootstrap.servers is missing"),
-        (
-            {"source": KAFKA | {"options": {"kafka.bootstrap.servers": "k"}}},
-            "give one of subscribe, subscribePattern and assign",
-        ),
-        ({"source": KAFKA | {"columns": {"o": "ofset"}}}, "no column 'ofset'. Did you mean 'off"),
-        ({"source": {"format": "rate", "value_options": {"a": "b"}}}, "source.value_options"),
-        (
-            {"source": {"format": "json", "path": "/d", "value_format": "json"}},
-            "json files have no column value",
-        ),
-        ({"trigger": {}}, "give one of processing_time, available_now"),
-        ({"trigger": {"once": True, "available_now": True}}, "give one of processing_time"),
-        ({"time": {"by": "processing", "delay": "1 s"}}, "by processing time no event is late"),
-        ({"time": {"by": "processing", "idle_after": "1 s"}}, "always follows the clock"),
-        ({"time": {"idle_after": "999 ms"}}, "time.idle_after"),
-        (
-            {"time": {"idle_after": "1 s"}, "trigger": {"once": True}},
-            "trigger.close_at_end: true ends what is open",
-        ),
-        ({"trigger": {"processing_time": 0, "close_at_end": True}}, "processing_time has no end"),
-        ({"outputs": []}, "outputs"),
-        ({"outputs": [{"type": "service"}]}, "Add `service:` with its url"),
-        ({"outputs": [{"type": "console"}, {"type": "console"}]}, "outputs[1].name"),
-        (
-            {"outputs": [{"type": "json", "path": "file:///checkpoints/logins/"}]},
-            "the checkpoint has this directory",
-        ),
-        (
-            {
-                "outputs": [
-                    {"type": "json", "path": "/out"},
-                    {"type": "parquet", "path": "/out"},
-                ]
-            },
-            "the output json has this directory",
-        ),
-        (
-            {"outputs": [{"type": "webhook", "url": "http://pager.example/"}]},
-            "outputs[0].url (line 11, column 3): what is sent would cross the network unencrypted",
-        ),
-        (
-            {"service": {"url": "http://rules.example", "token_env": "T"}},
-            "allow_plain_http: true",
-        ),
-        ({"service": {"url": "https://rules.example"}}, "either token_env or token_file"),
-        ({"outputs": [{"type": "kafka", "topic": "t", "options": {}}]}, "outputs[0].options"),
-        (
-            {"outputs": [{"type": "console", "kinds": ["matches"]}]},
-            "'matches' is no kind of row. Did you mean 'match'?",
-        ),
-        ({"outputs": [{"type": "console", "kinds": ["side:"]}]}, "Did you mean 'side'?"),
-        (
-            {"outputs": [{"type": "jdbc", "url": "mysql://h/d", "table": "t"}]},
-            "outputs[0].url (line 11, column 3): does not fit. postgresql://host:5432/database",
-        ),
-        (
-            {"signing_keys_file": "/k", "signing_keys_env": "K"},
-            "give either signing_keys_file or signing_keys_env",
-        ),
-        ({"spark": {"executor.memory": "4g"}}, "spark.executor.memory"),
-        ({"shards": 0}, "shards"),
-        ({"name": "a job"}, "It has the form"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(
-    tmp_path: Path, changes: dict[str, Any], told: str
-) -> None:
-    assert told in refusal(tmp_path, minimal(**changes))
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", REFUSED["refused"], ids=lambda case: case["told"])
+def test_what_does_not_fit_together_is_refused(tmp_path: Path, case: dict[str, Any]) -> None:
+    assert case["told"] in refusal(tmp_path, minimal(**case["keys"]))
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
@@ -295,14 +189,11 @@ def test_packages_of_all_parts_are_one_setting_of_spark(tmp_path: Path) -> None:
 
 
 def test_headers_are_asked_for_if_they_are_used(tmp_path: Path) -> None:
-    source = KAFKA | {"columns": {"h": "headers"}}
-    options = loaded(tmp_path, minimal(source=source)).source.reader_options
+    options = loaded(tmp_path, minimal(**kafka(columns={"h": "headers"}))).source.reader_options
     assert options["includeHeaders"] == "true"
 
 
-def test_a_job_uses_the_delay_and_the_order_of_its_stream_unless_it_says_others(
-    tmp_path: Path,
-) -> None:
+def test_a_job_uses_delay_and_order_of_its_stream_unless_it_says_others(tmp_path: Path) -> None:
     for time, delay_ms, order_by in (
         ({}, 5_000, ["ts", "user"]),
         ({"delay": "1 minute", "order_by": ["o"]}, 60_000, ["ts", "o"]),
@@ -314,23 +205,20 @@ def test_a_job_uses_the_delay_and_the_order_of_its_stream_unless_it_says_others(
 
 
 @pytest.mark.parametrize(
-    ("keys", "mode", "has_ticks"),
+    ("keys", "expected"),
     [
-        ({}, "events", False),
-        ({"time": {"idle_after": "1 minute"}}, "events_or_clock", True),
-        ({"time": {"by": "processing"}}, "processing", True),
-        ({"time": {"by": "processing"}, "trigger": {"once": True}}, "processing", False),
-        ({"trigger": {"available_now": True, "close_at_end": True}}, "events", True),
+        ({}, ("events", False)),
+        ({"time": {"idle_after": "1 minute"}}, ("events_or_clock", True)),
+        ({"time": {"by": "processing"}}, ("processing", True)),
+        ({"time": {"by": "processing"}, "trigger": {"once": True}}, ("processing", False)),
+        ({"trigger": {"available_now": True, "close_at_end": True}}, ("events", True)),
     ],
 )
 def test_ticks_are_there_where_time_goes_on_without_events(
-    keys: dict[str, Any],
-    mode: str,
-    has_ticks: bool,  # noqa: FBT001 - a parameter
-    tmp_path: Path,
+    keys: dict[str, Any], expected: tuple[str, bool], tmp_path: Path
 ) -> None:
     job = loaded(tmp_path, minimal(**keys))
-    assert (job.time_mode, job.has_ticks) == (mode, has_ticks)
+    assert (job.time_mode, job.has_ticks) == expected
 
 
 @pytest.mark.parametrize(
@@ -353,47 +241,35 @@ def test_what_time_says_beyond_milliseconds_orders_events(
     ("changes", "connectors"),
     [
         ({}, ["percept", "percept"]),
-        ({"source": KAFKA | {"packages": [SPARKS_KAFKA]}}, ["spark", "spark"]),
+        (kafka(packages=[SPARKS_KAFKA]), ["spark", "spark"]),
         ({"spark": {"spark.jars.packages": f"a:b:1,{SPARKS_KAFKA}"}}, ["spark", "spark"]),
         ({"spark": {"spark.jars": "/opt/spark-sql-kafka-0-10_2.13-4.3.0.jar"}}, ["spark", "spark"]),
-        ({"source": KAFKA | {"connector": "spark"}}, ["spark", "percept"]),
-        ({"source": KAFKA | {"connector": None}}, ["percept", "percept"]),
-        (
-            {"source": KAFKA | {"packages": [SPARKS_KAFKA], "connector": None}},
-            ["spark", "spark"],
-        ),
-        (
-            {"source": KAFKA | {"packages": [SPARKS_KAFKA], "connector": "percept"}},
-            ["percept", "spark"],
-        ),
+        (kafka(connector="spark"), ["spark", "percept"]),
+        (kafka(connector=None), ["percept", "percept"]),
+        (kafka(packages=[SPARKS_KAFKA], connector=None), ["spark", "spark"]),
+        (kafka(packages=[SPARKS_KAFKA], connector="percept"), ["percept", "spark"]),
     ],
 )
 def test_sparks_connector_is_used_where_it_is_named(
     tmp_path: Path, changes: dict[str, Any], connectors: list[str]
 ) -> None:
-    output = {"type": "kafka", "topic": "t", "options": {"kafka.bootstrap.servers": "k"}}
-    job = loaded(tmp_path, minimal(**{"source": KAFKA, "outputs": [output]} | changes))
-    (written_to,) = job.outputs
-    assert isinstance(written_to, KafkaOutput)
-    assert [job.source.connector, written_to.connector] == connectors
+    job = loaded(tmp_path, minimal(**kafka() | {"outputs": [KAFKA_OUTPUT]} | changes))
+    (output,) = job.outputs
+    assert isinstance(output, KafkaOutput)
+    assert [job.source.connector, output.connector] == connectors
 
 
-def test_events_of_kafka_are_ordered_by_their_place_if_nothing_else_is_said(
-    tmp_path: Path,
-) -> None:
-    both = KAFKA | {"columns": {"o": "offset", "p": "partition"}}
-    job = loaded(tmp_path, minimal(source=both))
+def test_events_of_kafka_are_ordered_by_their_place_if_nothing_else_is_said(tmp_path: Path) -> None:
+    job = loaded(tmp_path, minimal(**kafka(columns={"o": "offset", "p": "partition"})))
     assert stream_of_job(job, stream()).order_by == ["ts", "p", "o"]
     assert stream_of_job(job, stream(order_by=["user"])).order_by == ["ts", "user"]
-    one = loaded(tmp_path, minimal(source=KAFKA | {"columns": {"o": "offset"}}))
+    one = loaded(tmp_path, minimal(**kafka(columns={"o": "offset"})))
     assert stream_of_job(one, stream()).order_by == ["ts"]
 
 
 def test_what_does_not_fit_the_stream_is_told(tmp_path: Path) -> None:
-    job = loaded(
-        tmp_path,
-        minimal(source=KAFKA | {"columns": {"usr": "key"}}, time={"order_by": ["ts", "n"]}),
-    )
+    changes = kafka(columns={"usr": "key"}) | {"time": {"order_by": ["ts", "n"]}}
+    job = loaded(tmp_path, minimal(**changes))
     found = list(misfits(job, stream(name="payments", schema="user STRING, ts TIMESTAMP")))
     assert [(each.path, each.remedy) for each in found] == [
         ("stream", ""),

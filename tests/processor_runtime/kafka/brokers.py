@@ -69,7 +69,6 @@ class Brokers:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What a client of it is made with."""
         return {"bootstrap.servers": self.servers}
 
     @property
@@ -79,39 +78,27 @@ class Brokers:
 
     def create(self, topic: str, partitions: int) -> None:
         """Create a topic."""
-        self._done(
-            self._library.rd_kafka_mock_topic_create(
-                self._cluster, topic.encode(), partitions, _BROKERS
-            )
-        )
+        self._mock("topic_create", topic.encode(), partitions, _BROKERS)
 
     def delete(self, topic: str) -> None:
-        """Delete a topic."""
-        self._done(self._library.rd_kafka_mock_topic_delete(self._cluster, topic.encode()))
+        self._mock("topic_delete", topic.encode())
 
     def forget(self, topic: str, partition: int, before: int) -> None:
         """Delete the records before an offset, as retention does."""
-        self._done(
-            self._library.rd_kafka_mock_partition_delete_records(
-                self._cluster, topic.encode(), partition, before
-            )
-        )
+        self._mock("partition_delete_records", topic.encode(), partition, before)
 
     def fail(self, request: int, *codes: int) -> None:
         """Answer the next requests of a kind with errors; 0 is none."""
-        self._library.rd_kafka_mock_push_request_errors_array(
-            self._cluster, request, len(codes), (ctypes.c_int * len(codes))(*codes)
-        )
+        errors = (ctypes.c_int * len(codes))(*codes)
+        self._mock("push_request_errors_array", request, len(codes), errors)
 
     def stop(self) -> None:
-        """Stop all brokers, as an outage."""
         for broker in range(1, _BROKERS + 1):
-            self._done(self._library.rd_kafka_mock_broker_set_down(self._cluster, broker))
+            self._mock("broker_set_down", broker)
 
     def start(self) -> None:
-        """Start them again."""
         for broker in range(1, _BROKERS + 1):
-            self._done(self._library.rd_kafka_mock_broker_set_up(self._cluster, broker))
+            self._mock("broker_set_up", broker)
 
     def give(self, topic: str, partition: int, *values: bytes | None, **more: Any) -> None:
         """Write records; they are there when this returns."""
@@ -135,9 +122,9 @@ class Brokers:
         consumer.close()
         return found
 
-    @staticmethod
-    def _done(code: int) -> None:
-        assert code == 0, confluent_kafka.KafkaError(code).str()
+    def _mock(self, name: str, *arguments: Any) -> None:
+        code = getattr(self._library, f"rd_kafka_mock_{name}")(self._cluster, *arguments)
+        assert not code, confluent_kafka.KafkaError(code).str()
 
 
 @contextmanager

@@ -51,14 +51,7 @@ class Authority:
     def sign(
         self, name: str, host: str = "127.0.0.1", days: int = 2, password: str = ""
     ) -> Certified:
-        """Return a certificate for a host.
-
-        Args:
-            name: whose it is, and of the files.
-            host: an address, or a name.
-            days: how long it is good, from yesterday on; 0 = no longer.
-            password: encrypts its key.
-        """
+        """Return a certificate, good for so many days from yesterday on."""
         key = ec.generate_private_key(ec.SECP256R1())
         signed = (
             _builder(_named(name), self._own.subject, key, days)

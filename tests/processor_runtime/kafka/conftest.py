@@ -16,6 +16,5 @@ def kafka() -> Iterator[Brokers]:
 
 @pytest.fixture
 def schemas() -> Iterator[Registry]:
-    """A registry of schemas."""
     with registry() as running:
         yield running

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 
@@ -66,6 +66,26 @@ class Registry:
         if not found:
             return 404, {"error_code": 40403, "message": "Schema not found"}
         return 200, found[0]
+
+
+MICROSECONDS: Final = {"type": "long", "logicalType": "timestamp-micros"}
+DAYS: Final = {"type": "int", "logicalType": "date"}
+
+
+def decimal(precision: int) -> dict[str, Any]:
+    """Return the type of numbers with two digits behind the point."""
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": 2}
+
+
+def record(name: str, **fields: Any) -> dict[str, Any]:
+    """Return a record of Avro: the type of each field, or its type and what it is if missing."""
+    documents = [
+        {"name": field, "type": of[0], "default": of[1]}
+        if isinstance(of, tuple)
+        else {"name": field, "type": of}
+        for field, of in fields.items()
+    ]
+    return {"type": "record", "name": name, "fields": documents}
 
 
 def parts_of(path: str) -> list[str]:

@@ -1,7 +1,9 @@
 """What the mock cluster cannot show: offsets without records, and offsets by time."""
 
 from collections.abc import Mapping
+from itertools import chain, repeat
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -22,88 +24,47 @@ from processor_runtime.spark.kafka_source import KafkaStreamReader
 END = KafkaError._PARTITION_EOF
 
 
-class Said:
-    """A message, or the end of a partition, as the client returns it."""
-
-    def __init__(self, offset: int, code: int | None = None) -> None:
-        self._offset = offset
-        self._error = None if code is None else KafkaError(code)
-
-    def topic(self) -> str:
-        return "t"
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int:
-        return self._offset
-
-    def error(self) -> KafkaError | None:
-        return self._error
+def said(offset: int, code: int | None = None) -> Mock:
+    """Return a message, or the end of a partition, as the client does."""
+    error = None if code is None else KafkaError(code)
+    answers = {"topic": "t", "partition": 0, "offset": offset, "error": error}
+    return Mock(**{name: Mock(return_value=answer) for name, answer in answers.items()})
 
 
-class Consumer:
-    """Says what it is given, one at a time, and then nothing."""
-
-    def __init__(self, *said: Said) -> None:
-        self.said = list(said)
-        self.sought: list[int] = []
-
-    def poll(self, _seconds: float) -> Said | None:
-        return self.said.pop(0) if self.said else None
-
-    def consume(self, _number: int, _seconds: float) -> list[Said]:
-        return []
-
-    def seek(self, place: Any) -> None:
-        self.sought.append(place.offset)
-
-    def assign(self, _places: Any) -> None: ...
-
-    def unassign(self) -> None: ...
-
-    def resume(self, _places: Any) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def offsets(monkeypatch: pytest.MonkeyPatch, consumer: Consumer, **rules: Any) -> list[int]:
+def offsets(monkeypatch: pytest.MonkeyPatch, messages: list[Mock], **rules: Any) -> list[int]:
+    """Return the offsets that are read where a client says this, one at a time, then nothing."""
+    poll = Mock(side_effect=chain(messages, repeat(None)))
+    consumer = Mock(poll=poll, consume=Mock(return_value=[]))
     monkeypatch.setattr(reading, "_consumer", lambda each: (consumer, Troubles(each.settings)))
     found = messages_of([RecordRange("t", 0, 2, 6)], ReadingRules({}, **rules))
     return [int(each.offset() or 0) for part in found for each in part]
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("messages", "wanted"),
     [
-        ([Said(2), Said(3), Said(5)], [2, 3, 5]),
+        ([said(2), said(3), said(5)], [2, 3, 5]),
         # Compaction has removed the last ones, and a later one comes.
-        ([Said(2), Said(4), Said(9)], [2, 4]),
+        ([said(2), said(4), said(9)], [2, 4]),
         # The last offset is of the end of a transaction; nothing comes after it.
-        ([Said(2), Said(4), Said(6, END)], [2, 4]),
-        ([Said(7, END)], []),
+        ([said(2), said(4), said(6, END)], [2, 4]),
+        ([said(7, END)], []),
         # A new leader does not know of all records at once.
-        ([Said(2), Said(3, END), Said(3), Said(4), Said(5)], [2, 3, 4, 5]),
+        ([said(2), said(3, END), said(3), said(4), said(5)], [2, 3, 4, 5]),
     ],
 )
 def test_a_range_ends_where_its_last_record_is_or_would_be(
-    monkeypatch: pytest.MonkeyPatch, said: list[Said], wanted: list[int]
+    monkeypatch: pytest.MonkeyPatch, messages: list[Mock], wanted: list[int]
 ) -> None:
-    assert offsets(monkeypatch, Consumer(*said)) == wanted
+    assert offsets(monkeypatch, messages) == wanted
 
 
-@pytest.mark.parametrize("fails", [True, False])
-def test_a_partition_that_stays_too_short_is_a_loss(
-    monkeypatch: pytest.MonkeyPatch,
-    fails: bool,  # noqa: FBT001
-) -> None:
+def test_a_partition_that_stays_too_short_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_TRUNCATED_AFTER_SECONDS", 0.0)
-    consumer = Consumer(Said(2), Said(3, END), Said(3, END))
-    if fails:
-        with pytest.raises(KafkaFailed, match=r"offsets 2 to 6: .* The partition ends at 3"):
-            offsets(monkeypatch, consumer)
-    else:
-        assert offsets(monkeypatch, consumer, fails_on_loss=False) == [2]
+    messages = [said(2), said(3, END), said(3, END)]
+    with pytest.raises(KafkaFailed, match=r"offsets 2 to 6: .* The partition ends at 3"):
+        offsets(monkeypatch, messages)
+    assert offsets(monkeypatch, messages, fails_on_loss=False) == [2]
 
 
 class Times:
@@ -160,17 +121,9 @@ def test_a_partition_that_is_added_to_a_topic_is_read_from_its_first_record() ->
     first = reader.latestOffset(start, reader.getDefaultReadLimit())
     second = reader.latestOffset(first, reader.getDefaultReadLimit())
     assert first == {"t": {"0": 7, "1": 3}}
-    assert [each.ranges for each in reader.partitions(start, first)] == [
-        (RecordRange("t", 0, 5, 7),)
-    ]
-    assert [each.ranges for each in reader.partitions(first, second)] == [
-        (RecordRange("t", 1, 3, 7),)
-    ]
+    for begin, end, *wanted in ((start, first, 0, 5, 7), (first, second, 1, 3, 7)):
+        (part,) = reader.partitions(begin, end)
+        assert part.ranges == (RecordRange("t", *wanted),)
     assert reader.latestOffset(second, reader.getDefaultReadLimit()) == second
-
-
-def test_the_position_of_another_source_is_told_to_be_one() -> None:
-    reader = KafkaStreamReader({"subscribe": "t"}, pa.schema([]))
-    reader._asked = Grown()  # type: ignore[assignment] # as above
     with pytest.raises(ValueError, match=r"is of another source\. Use a new one"):
         reader.latestOffset({"logOffset": 3}, reader.getDefaultReadLimit())  # type: ignore[dict-item]

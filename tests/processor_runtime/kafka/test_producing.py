@@ -21,9 +21,7 @@ def records(count: int) -> list[Record]:
     ]
 
 
-def test_a_batch_is_written_whole_each_record_once_and_those_of_a_key_in_order(
-    kafka: Brokers,
-) -> None:
+def test_a_batch_is_written_whole_each_record_once_those_of_a_key_in_order(kafka: Brokers) -> None:
     producer = BatchProducer(kafka.settings, "out")
     kafka.fail(PRODUCE, NOT_LEADER, NOT_ENOUGH_REPLICAS)
     kafka.fail(METADATA, -1)
@@ -40,9 +38,7 @@ def test_a_batch_is_written_whole_each_record_once_and_those_of_a_key_in_order(
 
 
 @pytest.mark.parametrize("code", [MESSAGE_TOO_LARGE, TOPIC_NOT_ALLOWED])
-def test_what_brokers_refuse_is_an_error_and_the_next_batch_is_written(
-    kafka: Brokers, code: int
-) -> None:
+def test_what_brokers_refuse_is_an_error_the_next_batch_goes(kafka: Brokers, code: int) -> None:
     topic = f"refused-{code}"
     kafka.create(topic, 1)
     producer = BatchProducer(kafka.settings, topic)

@@ -22,7 +22,7 @@ from tests.processor_runtime.kafka.certificates import Authority
 from tests.processor_runtime.kafka.secured import Protection, guarded
 
 # Guards, in a thread, end while librdkafka still opens connections to them from threads of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")]
 
 PASSWORD, WRONG, KEY_PASSWORD = "hush-hush", "wrong-hush", "key-hush"
 PATIENCE_SECONDS = 3.0
@@ -105,7 +105,6 @@ def secured(kafka: Brokers, protection: Protection) -> Iterator[dict[str, str]]:
         yield {"bootstrap.servers": servers}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_a_user_over_tls_reads_all_that_it_has_written(
     kafka: Brokers, certificates: Certificates, mechanism: str
@@ -127,7 +126,6 @@ def test_a_user_over_tls_reads_all_that_it_has_written(
     assert [each.value() for each in kafka.records(topic, [0])] == values
 
 
-@pytest.mark.long
 def test_a_client_is_known_by_its_certificate(kafka: Brokers, certificates: Certificates) -> None:
     kafka.create("mutual", 1)
     protection = Protection(certificates.broker, certificates.ours.certificate)
@@ -139,7 +137,6 @@ def test_a_client_is_known_by_its_certificate(kafka: Brokers, certificates: Cert
             assert "kafka.ssl.certificate.location and kafka.ssl.key.location" in text
 
 
-@pytest.mark.long
 def test_a_certificate_of_a_foreign_authority_is_refused_and_told_to_be_so(
     kafka: Brokers, certificates: Certificates
 ) -> None:
@@ -161,7 +158,6 @@ def test_a_certificate_of_a_foreign_authority_is_refused_and_told_to_be_so(
         assert ends(settings, "strangers") == {("strangers", 0): 0}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "told"),
     [
@@ -175,28 +171,21 @@ def test_a_certificate_of_a_foreign_authority_is_refused_and_told_to_be_so(
 def test_why_there_is_no_connection_is_told_with_where_and_how_to_mend_it(
     kafka: Brokers, certificates: Certificates, case: str, told: str
 ) -> None:
-    settings = dict(certificates.trust)
-    server, mechanism = certificates.broker, ""
-    match case:
-        case "authority":
-            settings["ssl.ca.location"] = str(certificates.other.certificate)
-        case "host":
-            server = certificates.ours.sign("elsewhere", "kafka.example")
-        case "expired":
-            server = certificates.ours.sign("expired", days=0)
-        case "plain":
-            settings = {}
-        case "mechanism":
-            settings, mechanism = settings | LOGIN, "SCRAM-SHA-256"
-        case _:
-            raise AssertionError(case)
+    trust, broker, ours = certificates.trust, certificates.broker, certificates.ours
+    other = {"ssl.ca.location": str(certificates.other.certificate)}
+    settings, server, mechanism = {
+        "authority": (trust | other, broker, ""),
+        "host": (trust, ours.sign("elsewhere", "kafka.example"), ""),
+        "expired": (trust, ours.sign("expired", days=0), ""),
+        "plain": ({}, broker, ""),
+        "mechanism": (trust | LOGIN, broker, "SCRAM-SHA-256"),
+    }[case]
     protection = Protection(server, None, mechanism, {"percept": PASSWORD})
     with secured(kafka, protection) as servers:
         for text in failures(servers | settings):
             assert re.search(told, text), text
 
 
-@pytest.mark.long
 def test_brokers_without_tls_are_told_of_when_waiting_is_over(
     kafka: Brokers, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +194,6 @@ def test_brokers_without_tls_are_told_of_when_waiting_is_over(
         assert "does not answer in TLS. Write the port of a TLS listener" in text
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

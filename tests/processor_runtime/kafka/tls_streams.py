@@ -67,12 +67,10 @@ class TlsStream:
         return taken
 
     def write(self, answer: bytes) -> None:
-        """Say something to the client."""
         self._tls.write(answer)
         self._send()
 
     async def drain(self) -> None:
-        """Wait until there is room for more."""
         await self.writer.drain()
 
     def close(self) -> None:

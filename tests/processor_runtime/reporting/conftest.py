@@ -14,7 +14,6 @@ from tests.patience import PATIENCE_SECONDS
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[ServedRuleService]:
-    """The service with the stream `logins`, listening."""
     with serving(tmp_path) as service:
         yield service
 

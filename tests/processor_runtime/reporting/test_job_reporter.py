@@ -43,20 +43,19 @@ STATUS = JobStatus(
 )
 
 
-def eager_wait(event: threading.Event, seconds: float) -> bool:
-    """Wait a hundredth of the time: pauses of seconds would make slow tests."""
-    return event.wait(seconds / 100)
-
-
-EAGER = Clock(wait=eager_wait)
+# Pauses of seconds would make slow tests.
+EAGER = Clock(wait=lambda event, seconds: event.wait(seconds / 100))
 
 
 def reporter(
-    service: RuleService, instance_id: str = "instance-1", superseded: list[str] | None = None
+    service: RuleService,
+    instance_id: str = "instance-1",
+    superseded: list[str] | None = None,
+    **more: Any,
 ) -> JobReporter:
     told = superseded if superseded is not None else []
     job = ReportingJob("logins", "main", instance_id, {"host": "driver-1"})
-    return JobReporter(service, job, told.append, clock=EAGER)
+    return JobReporter(service, job, told.append, **{"clock": EAGER} | more)
 
 
 def job_in(served: ServedRuleService) -> dict[str, Any]:
@@ -81,9 +80,7 @@ def versions_in(served: ServedRuleService) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("reporting")
-def test_the_service_knows_what_the_newest_batch_was_and_what_runs(
-    served: ServedRuleService,
-) -> None:
+def test_the_service_knows_the_newest_batch_and_what_runs(served: ServedRuleService) -> None:
     job = job_in(served)
     assert job["properties"] == {"host": "driver-1"}
     assert (job["epoch"], job["batch_id"]) == (2, 17)
@@ -97,22 +94,13 @@ def test_the_service_knows_how_the_source_of_rules_fares_between_two_batches(
     served: ServedRuleService, rules: RuleService
 ) -> None:
     health = [DiscovererHealth(HealthStatus.OK, last_success_ms=1_800_000_000_000)]
-    job = ReportingJob("logins", "main", "instance-1")
-    with JobReporter(
-        rules, job, lambda _reason: None, discovery=lambda: health[-1], clock=EAGER
-    ) as reporting:
+    with reporter(rules, discovery=lambda: health[-1]) as reporting:
         reporting.update(STATUS)
         eventually(lambda: job_in(served)["state"] == "running")
         assert job_in(served)["discovery"]["status"] == "ok"
-        unreadable = ProcessorProblem("rules/a.yaml", "no pattern")
-        health.append(
-            replace(
-                health[0],
-                status=HealthStatus.FAILING,
-                last_error="OSError: no such folder",
-                problems=(unreadable,) * 12,
-            )
-        )
+        problems = (ProcessorProblem("rules/a.yaml", "no pattern"),) * 12
+        failing, error = HealthStatus.FAILING, "OSError: no such folder"
+        health.append(replace(health[0], status=failing, last_error=error, problems=problems))
         eventually(lambda: job_in(served)["discovery"]["status"] == "failing")
         told = job_in(served)["discovery"]
         assert told["error"] == "OSError: no such folder"
@@ -150,17 +138,11 @@ def test_a_key_that_somebody_asks_about_is_told_of_after_each_batch(
         eventually(partial(_is_told, served, path, batch_id))
 
 
-def test_a_job_without_a_batch_is_starting_and_sends_no_heartbeat(
-    served: ServedRuleService, rules: RuleService
-) -> None:
-    with reporter(rules):
-        eventually(lambda: job_in(served)["state"] == "starting")
-
-
-def test_a_job_that_ends_on_purpose_says_so_with_its_last_numbers(
+def test_a_job_says_that_it_starts_runs_and_has_ended_on_purpose_with_its_last_numbers(
     served: ServedRuleService, rules: RuleService
 ) -> None:
     with reporter(rules) as reporting:
+        eventually(lambda: job_in(served)["state"] == "starting")
         reporting.update(STATUS)
         eventually(lambda: job_in(served)["state"] == "running")
         reporting.update(replace(STATUS, totals=Totals(events=92_000)))
@@ -173,12 +155,9 @@ def test_a_job_that_dies_of_an_error_is_silent_so_that_its_silence_is_seen(
     served: ServedRuleService, rules: RuleService
 ) -> None:
     failing: list[OutputReport] = []
-    job = ReportingJob("logins", "main", "instance-1")
 
     def job_that_fails() -> None:
-        with JobReporter(
-            rules, job, lambda _reason: None, failing_outputs=lambda: failing, clock=EAGER
-        ) as reporting:
+        with reporter(rules, failing_outputs=lambda: failing) as reporting:
             reporting.update(STATUS)
             eventually(lambda: job_in(served)["state"] == "running")
             failing.append(OutputReport(name="db", error="no route to host"))
@@ -205,12 +184,9 @@ def test_a_service_that_is_down_is_reported_to_when_it_is_back(
 
 
 def test_an_outage_however_long_leaves_nothing_behind_in_memory() -> None:
-    def answer_to(request: httpx2.Request) -> httpx2.Response:
-        if request.method == "PUT":
-            return httpx2.Response(200, json=REGISTERED)
-        return httpx2.Response(503)
-
-    transport = httpx2.MockTransport(answer_to)
+    transport = httpx2.MockTransport(
+        lambda request: httpx2.Response(200 if request.method == "PUT" else 503, json=REGISTERED)
+    )
     service = RuleService("http://127.0.0.1", lambda: "token", transport=transport)
     reporting = reporter(service)
     for number in range(300):  # ten new versions between any two tries, none of them answered
@@ -266,9 +242,7 @@ def test_versions_that_do_not_fit_into_one_heartbeat_are_all_told(
         eventually(lambda: job_in(served)["versions"].get("active") == 2_500)
 
 
-def test_a_quarantined_version_is_told_with_its_error(
-    served: ServedRuleService, rules: RuleService
-) -> None:
+def test_a_quarantine_is_told_with_its_error(served: ServedRuleService, rules: RuleService) -> None:
     broken = replace(FAILED, state="quarantined", error="KeyError: 'amount'", traceback="x" * 9_000)
     with reporter(rules) as reporting:
         reporting.update(replace(STATUS, versions=(broken,)))
@@ -314,48 +288,37 @@ class ScriptedService:
         return RuleService("http://127.0.0.1", token, transport=httpx2.MockTransport(self))
 
 
-@dataclass
-class RememberedPauses:
-    """A clock whose waits take no time but for the turn of another thread, and are remembered."""
+def clock_of(pauses: list[float]) -> Clock:
+    """Return one whose waits take no time but for the turn of another thread."""
 
-    pauses: list[float] = field(default_factory=list)
-
-    def clock(self) -> Clock:
-        return Clock(wait=self._wait)
-
-    def _wait(self, event: threading.Event, seconds: float) -> bool:
-        self.pauses.append(seconds)
+    def wait(event: threading.Event, seconds: float) -> bool:
+        pauses.append(seconds)
         return event.wait(0.001)
+
+    return Clock(wait=wait)
 
 
 def test_failures_are_followed_by_growing_pauses_and_by_those_the_service_asks_for() -> None:
     down = [httpx2.Response(502) for _ in range(4)]
     overloaded = httpx2.Response(503, headers={"Retry-After": "77"})
     script = ScriptedService(refusals=[*down, overloaded])
-    time = RememberedPauses()
-    reporting = JobReporter(
-        script.rules(),
-        ReportingJob("logins", "main", "instance-1"),
-        lambda reason: None,
-        clock=time.clock(),
-        backoff=Backoff(first_seconds=1, limit_seconds=4, jitter=lambda: 1.0),
-    )
-    with reporting:
+    pauses: list[float] = []
+    backoff = Backoff(first_seconds=1, limit_seconds=4, jitter=lambda: 1.0)
+    with reporter(script.rules(), clock=clock_of(pauses), backoff=backoff) as reporting:
         reporting.update(STATUS)
         eventually(lambda: script.bodies)
-    assert time.pauses[:5] == [1, 2, 4, 4, 77]
+    assert pauses[:5] == [1, 2, 4, 4, 77]
 
 
 def test_the_parts_of_a_report_follow_each_other_sooner_than_heartbeats_do() -> None:
     script = ScriptedService()
-    time = RememberedPauses()
-    job = ReportingJob("logins", "main", "instance-1")
-    reporting = JobReporter(script.rules(), job, lambda reason: None, clock=time.clock())
+    pauses: list[float] = []
+    reporting = reporter(script.rules(), clock=clock_of(pauses))
     reporting.update(replace(STATUS, versions=MANY))
     with reporting:
         eventually(lambda: len(script.bodies) > 3)
     assert [len(body["versions"]) for body in script.bodies[:4]] == [1_000, 1_000, 500, 0]
-    assert time.pauses[:3] == [0.2, 0.2, 5.0]
+    assert pauses[:3] == [0.2, 0.2, 5.0]
 
 
 def test_a_conflict_that_is_no_other_instance_does_not_stop_the_job() -> None:
@@ -368,27 +331,18 @@ def test_a_conflict_that_is_no_other_instance_does_not_stop_the_job() -> None:
     assert superseded == []
 
 
-def test_the_token_is_read_for_every_request(tmp_path: Path) -> None:
-    token_file = tmp_path / "token"
-    token_file.write_text("old")
-    script = ScriptedService()
-    with reporter(script.rules(token_file)) as reporting:
-        reporting.update(STATUS)
-        eventually(lambda: script.bodies)
-        token_file.write_text("new")
-        reporting.update(replace(STATUS, epoch=3))
-        eventually(lambda: "Bearer new" in script.tokens)
-    assert script.tokens[0] == "Bearer old"
-
-
-def test_a_token_that_cannot_be_read_is_tried_again(tmp_path: Path) -> None:
+def test_the_token_is_read_for_every_request_once_there_is_one(tmp_path: Path) -> None:
     token_file = tmp_path / "token"
     script = ScriptedService()
     with reporter(script.rules(token_file)) as reporting:
         reporting.update(STATUS)
         eventually(lambda: reporting.consecutive_failures)
-        token_file.write_text("here now")
+        token_file.write_text("old")
         eventually(lambda: script.bodies)
+        token_file.write_text("new")
+        reporting.update(replace(STATUS, epoch=3))
+        eventually(lambda: "Bearer new" in script.tokens)
+    assert script.tokens[0] == "Bearer old"
 
 
 def reported(script: ScriptedService, status: JobStatus) -> dict[str, Any]:

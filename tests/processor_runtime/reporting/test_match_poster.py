@@ -63,7 +63,6 @@ class Script:
         return httpx2.Response(200, json={"added": len(ids), "known": 0})
 
     def taken(self) -> list[str]:
-        """Return the ids it has taken, in order."""
         return [match_id for post in self.posts for match_id in post]
 
     def rules(self) -> RuleService:
@@ -82,9 +81,7 @@ def poster(rules: RuleService, queue_rows: int = 10_000) -> MatchPoster:
     return MatchPoster(rules, "logins", "main", queue_rows=queue_rows, clock=EAGER)
 
 
-def test_what_a_job_found_is_shown_by_the_service(
-    served: ServedRuleService, rules: RuleService
-) -> None:
+def test_the_service_shows_what_a_job_found(served: ServedRuleService, rules: RuleService) -> None:
     with poster(rules) as posting:
         posting.offer([match(1), match(2, kind="timeout")])
         eventually(lambda: len(posted_ids(served)) == 2)
@@ -171,9 +168,7 @@ def test_posts_have_at_most_five_hundred_matches_and_a_megabyte(script: Script) 
     assert sizes[-1] < 30
 
 
-def test_one_match_that_the_service_refuses_does_not_take_the_others_with_it(
-    script: Script,
-) -> None:
+def test_a_match_that_the_service_refuses_does_not_take_others_with_it(script: Script) -> None:
     script.refused = match(33).match_id
     with poster(script.rules()) as posting:
         posting.offer([match(number) for number in range(100)])

@@ -36,6 +36,7 @@ def test_what_fits_is_not_touched() -> None:
     events = {"fail": [{"user": "eve"}] * 3}
     assert shortened_events(events) is events
     assert shortened_output({"a": 1}) == {"a": 1}
+    assert shortened_output("x" * 20_000) == {LEFT_OUT: "an output of 20002 bytes"}
 
 
 def test_of_a_long_step_the_first_and_the_last_events_are_kept() -> None:
@@ -51,21 +52,22 @@ def test_of_a_long_step_the_first_and_the_last_events_are_kept() -> None:
     assert shortened["login"] == [{"n": 1}]
 
 
-def test_events_that_are_too_large_one_by_one_are_counted() -> None:
-    events: Events = {"fail": [{"note": "x" * 70_000}] * 2, "login": [{"n": 1}]}
-    assert shortened_events(events) == {
-        "fail": [{LEFT_OUT: "2 of 2 events"}],
-        "login": [{LEFT_OUT: "1 of 1 events"}],
-    }
-
-
-def test_where_even_the_names_of_the_steps_are_too_large_all_is_counted() -> None:
-    events = {f"step {number}".ljust(1_000): [{"n": 1}] for number in range(100)}
-    assert shortened_events(events) == {LEFT_OUT: [{LEFT_OUT: "100 events of 100 steps"}]}
-
-
-def test_a_large_output_is_told_by_its_size() -> None:
-    assert shortened_output("x" * 20_000) == {LEFT_OUT: "an output of 20002 bytes"}
+@pytest.mark.parametrize(
+    ("events", "shortened"),
+    [
+        (
+            {"fail": [{"note": "x" * 70_000}] * 2, "login": [{"n": 1}]},
+            {"fail": [{LEFT_OUT: "2 of 2 events"}], "login": [{LEFT_OUT: "1 of 1 events"}]},
+        ),
+        (
+            {f"step {number}".ljust(1_000): [{"n": 1}] for number in range(100)},
+            {LEFT_OUT: [{LEFT_OUT: "100 events of 100 steps"}]},
+        ),
+    ],
+    ids=["events", "names of steps"],
+)
+def test_what_is_too_large_even_alone_is_counted(events: Events, shortened: Events) -> None:
+    assert shortened_events(events) == shortened
 
 
 @given(
@@ -100,19 +102,8 @@ def test_a_row_that_is_no_match_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_a_timeout_of_a_shadow_is_compared_with_no_match() -> None:
-    row = {
-        "match_id": "a" * 16,
-        "tag": None,
-        "processor_id": "p",
-        "version": 1,
-        "epoch": 1,
-        "key": '["u"]',
-        "start_ms": 1,
-        "end_ms": 2,
-        "output": None,
-        "events": '{"a": [{"id": 1}]}',
-    }
-    compared = reported_match(row | {"kind": "match"}).identity
+    row = ROW | {"key": '["u"]', "events": '{"a": [{"id": 1}]}'}
+    compared = reported_match(row).identity
     assert compared
     assert reported_match(row | {"kind": "shadow"}).identity == compared
     assert reported_match(row | {"kind": "shadow", "tag": "timeout"}).identity == ""

@@ -17,28 +17,22 @@ from cep.keyed.predicate_index import PredicateIndex
 from cep.keyed.shapes import Detection, EventKind
 from cep.pattern import Pattern
 from processor_runtime.schedule.interval import Interval
+from tests.processor_runtime.written_rows import Row, Steps, ids_by_step
 
-Found = tuple[str, str, str, tuple[Any, ...], int, tuple[tuple[str, tuple[int, ...]], ...]]
+Found = tuple[str, str, str, tuple[Any, ...], int, Steps]
 """Kind, processor, version, key, when it was found, and ids of the events by step."""
 
 
 def expected(
     found: Iterable[Interval], events: pl.DataFrame, schema: Schema, end_ms: int
 ) -> Counter[Found]:
-    """Return what the rules of some intervals find.
-
-    Args:
-        found: the intervals.
-        events: the columns of the stream, with `event_id`, and `time_ms`; in order.
-        schema: the stream's.
-        end_ms: how far time goes on after the last event.
-    """
+    """Return what the rules of some intervals find."""
     return Counter(
         row for interval in found for row in _found_by_one(interval, events, schema, end_ms)
     )
 
 
-def found_in(rows: Iterable[Mapping[str, Any]]) -> Counter[Found]:
+def found_in(rows: Iterable[Row]) -> Counter[Found]:
     """Return what rows of a job say was found."""
     return Counter(
         (
@@ -47,11 +41,7 @@ def found_in(rows: Iterable[Mapping[str, Any]]) -> Counter[Found]:
             str(row["version"]),
             tuple(row["key"]),
             row["end_ms"],
-            tuple(
-                (step, tuple(event["event_id"] for event in events))
-                for step, events in row["events"].items()
-                if events
-            ),
+            ids_by_step(row),
         )
         for row in rows
     )
@@ -63,16 +53,6 @@ def without_versions(found: Mapping[Found, int]) -> Counter[Found]:
     for (kind, processor_id, _, *rest), count in found.items():
         counts[kind, processor_id, "", *rest] += count  # type: ignore[index] # mypy: star of a tuple
     return counts
-
-
-def difference(wanted: Counter[Found], given: Counter[Found]) -> list[str]:
-    """Return a few lines about what is missing and what should not be there; none if equal."""
-    missing, extra = wanted - given, given - wanted
-    lines = [f"lost: {item}" for item in list(missing.elements())[:3]]
-    lines += [f"too much: {item}" for item in list(extra.elements())[:3]]
-    if lines:
-        lines.append(f"{missing.total()} lost, {extra.total()} too much, of {wanted.total()}")
-    return lines
 
 
 def _found_by_one(

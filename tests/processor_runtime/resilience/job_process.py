@@ -37,11 +37,7 @@ SMALL_SPARK: Final[Mapping[str, str]] = {
 
 
 def job_document(**keys: Any) -> dict[str, Any]:
-    """Return a job file whose paths are relative to where the job is started.
-
-    Args:
-        keys: keys of it that are other than usual.
-    """
+    """Return a job file whose paths are relative to where the job is started."""
     document: dict[str, Any] = {
         "name": "test",
         "source": {"format": "json", "path": "in", "max_files_per_batch": 1},
@@ -62,13 +58,7 @@ def job_document(**keys: Any) -> dict[str, Any]:
 
 @dataclass
 class JobProcess:
-    """One start of a job; a context manager that kills what is left of it.
-
-    Args:
-        folder: where it runs and where its files are; `in` and `rules` exist.
-        document: the job file.
-        environment: variables beside those of this process.
-    """
+    """One start of a job; a context manager that kills what is left of it."""
 
     folder: Path
     document: Mapping[str, Any]
@@ -105,12 +95,10 @@ class JobProcess:
 
     @property
     def text(self) -> str:
-        """What it has printed."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     @property
     def is_running(self) -> bool:
-        """Whether the driver has not ended."""
         return self._process.poll() is None
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
@@ -231,13 +219,7 @@ def watermark_left(checkpoint: Path) -> int | None:
 
 
 def write_whole(path: Path, content: str, time_ns: int | None = None) -> None:
-    """Write a file such that nobody ever reads half of it.
-
-    Args:
-        path: the file.
-        content: all that is in it.
-        time_ns: when it was modified, if not now.
-    """
+    """Write a file such that nobody ever reads half of it."""
     aside = path.with_name(f".{path.name}")
     aside.write_text(content, encoding="utf-8")
     if time_ns is not None:
@@ -246,7 +228,6 @@ def write_whole(path: Path, content: str, time_ns: int | None = None) -> None:
 
 
 def write_documents(folder: Path, name: str, *documents: Mapping[str, Any]) -> None:
-    """Write documents for the discoverer, in one file."""
     write_whole(folder / "rules" / f"{name}.json", json.dumps(documents))
 
 

@@ -110,19 +110,7 @@ class RuleDirectory:
 
 @dataclass
 class KilledJob:
-    """The job, its source and its rules.
-
-    Args:
-        folder: where it runs.
-        random: says when to kill, and in which order events arrive.
-        kills: how often it is going to be killed.
-        at_first: its rules and lists at first, by name.
-        changes: what becomes of them as the source grows.
-        kinds: the kinds of rows that it writes.
-        source: where it has its rules from; by default a directory.
-        files: how many files its events come in.
-        later_ms: how much later than in the logs its events happen.
-    """
+    """The job, its source and its rules."""
 
     folder: Path
     random: Random
@@ -149,7 +137,6 @@ class KilledJob:
 
     @property
     def checkpoint(self) -> Path:
-        """The directory of its checkpoint."""
         return self.folder / "checkpoint"
 
     def moments(self) -> Iterator[Moment]:
@@ -162,13 +149,15 @@ class KilledJob:
             left = left or self.random.sample(MOMENTS, len(MOMENTS))
             yield left.pop()
 
-    def until_killed(self, moment: Moment, kills_left: int) -> str:
-        """Run it until a moment has come; return a line about that.
+    def run(self) -> None:
+        """Kill it as often as it is to be killed, and let it come to its end, which it survives."""
+        for number, moment in enumerate(self.moments()):
+            print(self.until_killed(moment, self.kills - number))  # noqa: T201 - if the test fails
+        assert self.to_the_end() == 0
+        assert self.batches_run_again >= 1
 
-        Args:
-            moment: when to kill it.
-            kills_left: how often it will be killed yet. The source is spread over all runs.
-        """
+    def until_killed(self, moment: Moment, kills_left: int) -> str:
+        """Run it until a moment has come; return a line about that."""
         limit = self._given + ceil((len(self._files) - 1 - self._given) / (kills_left + 1))
         began, what = time.monotonic(), moment.what
         with self._process() as job:

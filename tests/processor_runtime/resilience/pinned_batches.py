@@ -13,7 +13,6 @@ from tests.processor_runtime.resilience.job_process import numbers
 
 
 def record_contents(checkpoint: Path) -> dict[int, bytes]:
-    """Return the records of all batches as they are in their files."""
     directory = checkpoint / "epochs"
     return {number: (directory / str(number)).read_bytes() for number in numbers(directory)}
 
@@ -25,7 +24,6 @@ def newest_record(checkpoint: Path) -> BatchRecord | None:
 
 
 def record(checkpoint: Path, batch_id: int) -> BatchRecord:
-    """Return the record of a batch."""
     return read_record(content(checkpoint, f"epochs/{batch_id}"))
 
 

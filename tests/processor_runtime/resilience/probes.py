@@ -33,16 +33,11 @@ def rule(name: str, where: str = "", **keys: Any) -> Document:
 
 
 def no_snooze(_probe: Event) -> bool:
-    """Return that nothing is snoozed."""
     return False
 
 
 def suppressed_by_address(is_snoozed: Callable[[Event], bool]) -> tuple[list[int], list[int]]:
-    """Return the probes that go out, and those that are held back, as `BY_ADDRESS` says.
-
-    Args:
-        is_snoozed: whether a probe is held back for another reason, and so begins no silence.
-    """
+    """Return the probes that go out, and those that are held back, as `BY_ADDRESS` says."""
     until_ms: dict[str, int] = {}
     out: list[int] = []
     held: list[int] = []

@@ -14,28 +14,22 @@ import httpx2
 
 from api.client import Client
 from tests.api.serving import Served, served
+from tests.letters import followed
 from tests.processor_runtime.resilience.job_process import (
     JobProcess,
     has_finished,
     job_document,
     write_events,
 )
+from tests.processor_runtime.rule_documents import stream_of
 from tests.processor_runtime.written_rows import written
 
-STREAM: Final[dict[str, Any]] = {
-    "name": "logins",
-    "schema": "user STRING, action STRING, ts BIGINT",
-    "event_time_column": "ts",
-}
+STREAM: Final = stream_of("logins", "user STRING, action STRING, ts BIGINT")
 
 
 @dataclass
 class OwnService:
-    """The rule service of one job, which comes and goes.
-
-    Args:
-        folder: where its database and its log are.
-    """
+    """The rule service of one job, which comes and goes."""
 
     folder: Path
     port: int = 0
@@ -48,17 +42,14 @@ class OwnService:
 
     @property
     def url(self) -> str:
-        """Where the service listens, whenever it runs."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of a job that has its rules from it."""
         return {"PERCEPT_TOKEN": self.token}
 
     @property
     def discoverer(self) -> dict[str, str]:
-        """The key of a job file by which it has its rules from it."""
         return {"type": "http", "url": self.url, "token_env": "PERCEPT_TOKEN"}
 
     @contextmanager
@@ -70,18 +61,13 @@ class OwnService:
 
     @contextmanager
     def client(self) -> Iterator[Client]:
-        """Return a client of the service as an admin."""
         with Client(self.url, self.token) as client:
             yield client
 
 
 @dataclass
 class ServiceJob(OwnService):
-    """A folder with a job, and the service it belongs to.
-
-    Args:
-        folder: of both.
-    """
+    """A folder with a job, and the service it belongs to."""
 
     files: int = 0
 
@@ -122,7 +108,6 @@ class ServiceJob(OwnService):
         return events[:-1]
 
     def has_finished(self) -> bool:
-        """Return whether the job is done with all it was given."""
         return has_finished(self.folder / "checkpoint", self.files)
 
     def wait_until_newest_rules_run(self, process: JobProcess) -> None:
@@ -145,10 +130,4 @@ class ServiceJob(OwnService):
 
 
 def sequence(*actions: str) -> dict[str, Any]:
-    """Return a pattern of actions one after the other."""
-    steps: list[dict[str, Any]] = [
-        {"name": action, "where": f"action = '{action}'"} for action in actions
-    ]
-    for step in steps[1:]:
-        step["contiguity"] = "followed_by"
-    return {"steps": steps}
+    return followed(*((action, f"action = '{action}'") for action in actions))

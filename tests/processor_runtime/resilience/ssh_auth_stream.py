@@ -16,6 +16,7 @@ from pydantic_core import from_json
 
 from cep.expression import Schema
 from cep.pattern.document.files import read_documents
+from tests.letters import followed, with_step
 from tests.processor_runtime.spark.data_sets import DATA_SETS
 
 DATA_SET: Final = DATA_SETS["ssh_auth"]
@@ -51,13 +52,7 @@ def events() -> list[Event]:
 
 
 def arriving(random: Random, files: int = FILES, later_ms: int = 0) -> list[list[Event]]:
-    """Return the events as files of a source: in order of arrival, each no later than allowed.
-
-    Args:
-        random: says how late each comes.
-        files: how many there are, without the last event.
-        later_ms: how much later than in the logs all of them happen, in whole seconds.
-    """
+    """Return the events as files of a source: in order of arrival, each no later than allowed."""
     at = {event["event_id"]: time_ms for event, time_ms in zip(events(), _times_ms(), strict=True)}
     order = sorted(events(), key=lambda event: at[event["event_id"]] + random.randint(0, DELAY_MS))
     size = -(-len(order) // files)
@@ -86,12 +81,7 @@ def _times_ms() -> list[int]:
 
 
 def rule(name: str, **changes: Any) -> Document:
-    """Return the document of a rule of the data set, with changes to it and to its pattern.
-
-    Args:
-        name: the id of the rule.
-        changes: keys of the document; `steps` and `within` are those of its pattern.
-    """
+    """Return the document of a rule of the data set, with changes to it and to its pattern."""
     path = DATA_SET.rules / f"{name.replace('-', '_')}.yaml"
     (document,) = read_documents(path.read_text(encoding="utf-8"), ".yaml")
     data = dict(document.data)
@@ -107,6 +97,10 @@ class Change:
     rules: Mapping[str, Document | None]
 
 
+def _change(due: int, name: str, **changes: Any) -> Change:
+    return Change(due, {name: rule(name, **changes)})
+
+
 AT_FIRST: Final[Mapping[str, Document]] = {
     name: rule(name)
     for name in (
@@ -117,30 +111,16 @@ AT_FIRST: Final[Mapping[str, Document]] = {
         "three-failures-in-a-row",
     )
 }
-_FOUR_FAILURES: Final = [
-    {
-        "name": "failed",
-        "where": "event_type = 'auth_failed'",
-        "times": {"from": 4, "to": None},
-        "greedy": True,
-    },
-    {"name": "accepted", "contiguity": "followed_by", "where": "event_type = 'auth_accepted'"},
-]
+_FAILED: Final = ("failed", "event_type = 'auth_failed'")
+_ACCEPTED: Final = ("accepted", "event_type = 'auth_accepted'")
+_FOUR: Final = {"times": {"from": 4, "to": None}, "greedy": True}
+_FOUR_FAILURES: Final = with_step(followed(_FAILED, _ACCEPTED), 0, **_FOUR)["steps"]
 CHANGES: Final = (
-    Change(4, {"user-enumeration": rule("user-enumeration")}),
-    Change(
-        12, {"refused-connection": rule("refused-connection", within="1 minute", on_update="drain")}
-    ),
-    Change(20, {"user-enumeration": rule("user-enumeration", within="10 minutes")}),
-    Change(38, {"session-left-open": rule("session-left-open", paused=True)}),
-    Change(
-        42,
-        {
-            "commands-while-signed-in": rule(
-                "commands-while-signed-in", within="1 hour", on_update="drain"
-            )
-        },
-    ),
+    _change(4, "user-enumeration"),
+    _change(12, "refused-connection", within="1 minute", on_update="drain"),
+    _change(20, "user-enumeration", within="10 minutes"),
+    _change(38, "session-left-open", paused=True),
+    _change(42, "commands-while-signed-in", within="1 hour", on_update="drain"),
     Change(
         46,
         {
@@ -148,7 +128,7 @@ CHANGES: Final = (
             "three-failures-in-a-row": rule("three-failures-in-a-row", key_by=["src_ip"]),
         },
     ),
-    Change(50, {"password-guessed": rule("password-guessed", steps=_FOUR_FAILURES)}),
+    _change(50, "password-guessed", steps=_FOUR_FAILURES),
     Change(54, {"three-failures-in-a-row": None}),
 )
 """One per promise: added, drained, replaced, paused, resumed, replaced with another key, deleted.

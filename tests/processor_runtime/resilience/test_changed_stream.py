@@ -5,45 +5,32 @@ from typing import Any, Final
 
 import pytest
 
+from tests.letters import followed
 from tests.processor_runtime.resilience.job_process import (
     JobProcess,
     has_finished,
     job_document,
     numbers,
-    write_documents,
     write_events,
 )
+from tests.processor_runtime.rule_documents import put_job, rule_of, stream_of, write_rules
 from tests.processor_runtime.written_rows import written
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
-WITH_DEVICE: Final[dict[str, Any]] = {
-    "name": "logins",
-    "schema": "user STRING, device STRING, ts BIGINT",
-    "event_time_column": "ts",
-}
-WITHOUT_DEVICE: Final = WITH_DEVICE | {"schema": "user STRING, ts BIGINT"}
+WITH_DEVICE: Final = stream_of("logins", "user STRING, device STRING, ts BIGINT")
+WITHOUT_DEVICE: Final = stream_of("logins", "user STRING, ts BIGINT")
 
 
 def rule(where: str) -> dict[str, Any]:
-    return {
-        "id": "p",
-        "stream": "logins",
-        "pattern": {"steps": [{"name": "login", "where": where}]},
-    }
+    return rule_of("p", "logins", followed(("login", where)))
 
 
 def give(folder: Path, number: int) -> None:
     """Give the source a file: ana on her phone, and somebody else a second later."""
     begin_ms = 10_000 * (number + 1)
-    write_events(
-        folder,
-        f"{number}",
-        [
-            {"user": "ana", "device": "phone", "ts": begin_ms},
-            {"user": "bob", "device": "tablet", "ts": begin_ms + 1_000},
-        ],
-    )
+    other = {"user": "bob", "device": "tablet", "ts": begin_ms + 1_000}
+    write_events(folder, f"{number}", [{"user": "ana", "device": "phone", "ts": begin_ms}, other])
 
 
 def logins_found(folder: Path) -> list[dict[str, Any]]:
@@ -52,10 +39,8 @@ def logins_found(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_column_may_go_while_a_job_is_down_that_was_killed_in_a_batch(tmp_path: Path) -> None:
-    for name in ("in", "rules"):
-        (tmp_path / name).mkdir()
     checkpoint = tmp_path / "checkpoint"
-    write_documents(tmp_path, "all", WITH_DEVICE, rule("device = 'phone'"))
+    put_job(tmp_path, WITH_DEVICE, rule("device = 'phone'"))
     give(tmp_path, 0)
     with JobProcess(tmp_path, job_document(stream="logins")) as job:
         job.wait_until(lambda: has_finished(checkpoint, 1) and len(logins_found(tmp_path)) == 1)
@@ -65,7 +50,7 @@ def test_a_column_may_go_while_a_job_is_down_that_was_killed_in_a_batch(tmp_path
         job.kill()
     assert batch_id not in numbers(checkpoint / "commits")
     pinned = (checkpoint / "epochs" / str(batch_id)).read_bytes()
-    write_documents(tmp_path, "all", WITHOUT_DEVICE, rule("user = 'ana'"))
+    write_rules(tmp_path, WITHOUT_DEVICE, rule("user = 'ana'"))
     with JobProcess(tmp_path, job_document(stream="logins")) as job:
         job.wait_until(lambda: has_finished(checkpoint, 2))
         give(tmp_path, 2)

@@ -14,7 +14,6 @@ from tests.processor_runtime.resilience.job_process import (
     SMALL_SPARK,
     JobProcess,
     job_document,
-    write_documents,
     write_events,
 )
 from tests.processor_runtime.resilience.spark_cluster import (
@@ -25,6 +24,7 @@ from tests.processor_runtime.resilience.spark_cluster import (
     python_without_percept,
 )
 from tests.processor_runtime.resilience.ssh_auth_stream import AT_FIRST, STREAM, arriving
+from tests.processor_runtime.rule_documents import put_job
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
@@ -34,17 +34,13 @@ BATCHES = 6
 
 
 @pytest.mark.nightly
-def test_an_executor_that_is_killed_in_a_batch_changes_nothing(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_executor_killed_in_a_batch_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     python = python_without_percept(tmp_path / "executors")
     assert can_import(python, "polars")
     assert not can_import(python, "cep")
     assert not can_import(python, "processor_runtime")
-    for name in ("in", "rules", "cluster"):
-        (tmp_path / name).mkdir()
-    write_documents(tmp_path, "stream", STREAM)
-    write_documents(tmp_path, "rules", *AT_FIRST.values())
+    (tmp_path / "cluster").mkdir()
+    put_job(tmp_path, STREAM, *AT_FIRST.values())
     *files, last = arriving(Random("cluster"))  # noqa: S311 - any order of arrival, but the same
     for number in range(BATCHES):
         part = files[number * len(files) // BATCHES : (number + 1) * len(files) // BATCHES]
@@ -55,12 +51,8 @@ def test_an_executor_that_is_killed_in_a_batch_changes_nothing(
     rows = written(tmp_path)
     assert len(rows) > 1_000
     (tmp_path / "out").rename(tmp_path / "out-of-cluster")
-    job(
-        spark,
-        tmp_path,
-        stream="ssh_auth",
-        checkpoint=str(tmp_path / "checkpoint-of-one-machine"),
-    ).run()
+    checkpoint = str(tmp_path / "checkpoint-of-one-machine")
+    job(spark, tmp_path, stream="ssh_auth", checkpoint=checkpoint).run()
     assert _sorted(rows) == _sorted(written(tmp_path))
 
 
@@ -72,11 +64,8 @@ def _run(folder: Path, nodes: Cluster, python: Path) -> None:
         "spark.executor.memory": "600m",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
-    document = job_document(
-        stream="ssh_auth",
-        trigger={"available_now": True},
-        spark={**SMALL_SPARK, **settings},
-    )
+    trigger, spark = {"available_now": True}, {**SMALL_SPARK, **settings}
+    document = job_document(stream="ssh_auth", trigger=trigger, spark=spark)
     with JobProcess(folder, document) as running:
         pinned = folder / "checkpoint/epochs/1"
         running.wait_until(lambda: pinned.exists() and len(nodes.executors()) == WORKERS)

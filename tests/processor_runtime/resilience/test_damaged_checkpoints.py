@@ -13,7 +13,9 @@ from pyspark.sql import SparkSession
 
 from processor_runtime.driver.checked_files import REMEDY, CheckpointDamaged
 from processor_runtime.driver.checkpoint_identity import CheckpointMismatch
-from tests.processor_runtime.resilience.job_process import write_documents, write_events
+from tests.letters import followed
+from tests.processor_runtime.resilience.job_process import write_events
+from tests.processor_runtime.rule_documents import FAILED_THEN_IN, put_job, rule_of, stream_of
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
@@ -21,38 +23,17 @@ pytestmark = [pytest.mark.faults, pytest.mark.spark]
 
 USERS: Final = 40
 FILES: Final = 4
-_STEPS: Final = [
-    {"name": "fail", "where": "action = 'fail'"},
-    {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
-]
+GUESS: Final = followed(*FAILED_THEN_IN)
+FAIL: Final = followed(FAILED_THEN_IN[0])
+BUDGET: Final = {"budget": {"at_most": 100, "for": "1 hour"}}
+GROUP: Final = {"group": {"for": "10 seconds"}}
 RULES: Final[list[dict[str, Any]]] = [
-    {
-        "name": "logins",
-        "schema": "user STRING, action STRING, ts BIGINT",
-        "event_time_column": "ts",
-    },
-    {
-        "id": "guess",
-        "stream": "logins",
-        "pattern": {"steps": _STEPS},
-        "key_by": ["user"],
-    },
-    {
-        "id": "fails",
-        "stream": "logins",
-        "pattern": {"steps": _STEPS[:1]},
-        "key_by": ["user"],
-        "alert": {"budget": {"at_most": 100, "for": "1 hour"}},
-    },
-    {
-        "id": "grouped",
-        "stream": "logins",
-        "pattern": {"steps": _STEPS[:1]},
-        "key_by": ["user"],
-        "alert": {"group": {"for": "10 seconds"}},
-    },
+    stream_of("logins", "user STRING, action STRING, ts BIGINT"),
+    rule_of("guess", "logins", GUESS, key_by=["user"]),
+    rule_of("fails", "logins", FAIL, key_by=["user"], alert=BUDGET),
+    rule_of("grouped", "logins", FAIL, key_by=["user"], alert=GROUP),
 ]
-Damage = Callable[[Path], None]
+Damage = Callable[[Path], object]
 
 
 def events_of(number: int) -> list[dict[str, Any]]:
@@ -78,9 +59,8 @@ class Whole:
         self._spark = spark
         self._folder = folder
         self._aside = folder / "aside"
-        for name in ("in", "rules", "aside"):
-            (folder / name).mkdir()
-        write_documents(folder, "rules", *RULES)
+        self._aside.mkdir()
+        put_job(folder, *RULES)
         for number in range(FILES):
             write_events(folder, str(number), events_of(number))
         self._run()
@@ -175,18 +155,11 @@ def flips(pattern: str) -> Damage:
 
 
 def adds(name: str) -> Damage:
-    def damage(checkpoint: Path) -> None:
-        (checkpoint / name).write_bytes(b"{")
-
-    return damage
+    return lambda checkpoint: (checkpoint / name).write_bytes(b"{")
 
 
 def all_of(*damages: Damage) -> Damage:
-    def damage(checkpoint: Path) -> None:
-        for each in damages:
-            each(checkpoint)
-
-    return damage
+    return lambda checkpoint: [each(checkpoint) for each in damages]
 
 
 def _unchecked(path: Path) -> Path:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ from tests.processor_runtime.resilience.job_process import (
     write_events,
 )
 from tests.processor_runtime.resilience.pinned_batches import content
+from tests.processor_runtime.rule_documents import put_job, rule_of, stream_of
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import written
 
@@ -40,73 +42,68 @@ pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 KEYS = SigningKeys((SigningKey("k1", b"k" * 32),))
 HERE = sys.modules[__name__]
-STREAM = {
-    "name": "letters",
-    "schema": "user STRING, name STRING, ts BIGINT",
-    "event_time_column": "ts",
-}
+STREAM = stream_of("letters", "user STRING, name STRING, ts BIGINT")
 # On a busy machine code that does no harm takes its time, too.
 BATCHES_WITHOUT_EVENTS: Final = "spark.sql.streaming.noDataMicroBatches.enabled"
 LIMITS = {"rule_call_seconds": 6.0, "worker_memory_mb": 2_000}
 
 
-def leaves(event: Any, context: Any) -> bool:
-    del context
-    if event["name"] == "!":
-        os._exit(3)
-    return bool(event["name"] == "b")
+def condition(harm: Callable[[], object]) -> Callable[[Any, Any], bool]:
+    """Return a condition that holds for b and does harm at an exclamation mark."""
+
+    @wraps(harm)
+    def holds(event: Any, context: Any) -> bool:
+        del context
+        if event["name"] == "!":
+            harm()
+        return bool(event["name"] == "b")
+
+    return holds
 
 
-def kills(event: Any, context: Any) -> bool:
-    del context
-    if event["name"] == "!":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return bool(event["name"] == "b")
+@condition
+def leaves() -> None:
+    os._exit(3)
 
 
-def hangs(event: Any, context: Any) -> bool:
-    del context
-    while event["name"] == "!":
+@condition
+def kills() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@condition
+def hangs() -> None:
+    while True:
         pass
-    return bool(event["name"] == "b")
 
 
-def hangs_in_c(event: Any, context: Any) -> bool:
-    del context
-    if event["name"] == "!":
-        re.match(r"(a|aa)+$", "a" * 200 + "b")
-    return bool(event["name"] == "b")
+@condition
+def hangs_in_c() -> None:
+    re.match(r"(a|aa)+$", "a" * 200 + "b")
 
 
 KEPT: list[bytes] = []
 
 
-def fills(event: Any, context: Any) -> bool:
-    del context
-    while event["name"] == "!":
+@condition
+def fills() -> None:
+    while True:
         KEPT.append(bytes(10_000_000))
-    return bool(event["name"] == "b")
 
 
-def wants_all(event: Any, context: Any) -> bool:
-    del context
-    if event["name"] == "!":
-        bytes(10**12)
-    return bool(event["name"] == "b")
+@condition
+def wants_all() -> None:
+    bytes(10**12)
 
 
-def exits(event: Any, context: Any) -> bool:
-    del context
-    if event["name"] == "!":
-        sys.exit(4)
-    return bool(event["name"] == "b")
+@condition
+def exits() -> None:
+    sys.exit(4)
 
 
-def interrupts(event: Any, context: Any) -> bool:
-    del context
-    if event["name"] == "!":
-        raise KeyboardInterrupt
-    return bool(event["name"] == "b")
+@condition
+def interrupts() -> None:
+    raise KeyboardInterrupt
 
 
 def is_b(event: Any, context: Any) -> bool:
@@ -114,18 +111,16 @@ def is_b(event: Any, context: Any) -> bool:
     return bool(event["name"] == "b")
 
 
-def dies_later(event: Any, context: Any) -> bool:
+@condition
+def dies_later() -> None:
     """Let the worker die as soon as it has been noted that this has returned."""
-    del context
 
     def profile(frame: Any, kind: str, argument: Any) -> None:
         del argument
         if kind == "return" and frame.f_code.co_name == "leave":
             os._exit(5)
 
-    if event["name"] == "!":
-        sys.setprofile(profile)
-    return bool(event["name"] == "b")
+    sys.setprofile(profile)
 
 
 def leaves_with_a_match(match: Any) -> str:
@@ -165,7 +160,7 @@ def rule(name: str, condition: Any, function: Any = None) -> dict[str, Any]:
     if not is_plain:
         code = sign(condition, KEYS.newest, CodeUse.CONDITION, [HERE])
         pattern["steps"][1]["where"] = {"python": code.to_document()}
-    document = {"id": name, "stream": "letters", "pattern": pattern, "key_by": ["user"]}
+    document = rule_of(name, "letters", pattern, key_by=["user"])
     if function is not None:
         code = sign(select(function), KEYS.newest, CodeUse.FUNCTION, [HERE])
         document["function"] = code.to_document()
@@ -177,9 +172,7 @@ OTHERS = (rule("plain", "name = 'b'"), rule("steady", is_b))
 
 def prepared(folder: Path) -> Path:
     """Return a folder with three files of events, the second of which holds what code minds."""
-    for name in ("in", "rules"):
-        (folder / name).mkdir(parents=True)
-    write_documents(folder, "stream", STREAM)
+    put_job(folder, STREAM)
     keys = ",".join(key.to_text() for key in KEYS.keys)
     (folder / "keys").write_text(keys, encoding="utf-8")
     for number, letters in enumerate(("ab", "a!b", "ab")):
@@ -188,15 +181,12 @@ def prepared(folder: Path) -> Path:
 
 
 def give(folder: Path, number: int, letters: str) -> None:
-    write_events(
-        folder,
-        f"{number}",
-        [
-            {"user": user, "name": letter, "ts": 1_000 * number + 10 * place + 1_000}
-            for place, letter in enumerate(letters)
-            for user in "uvwx"
-        ],
-    )
+    events = [
+        {"user": user, "name": letter, "ts": 1_000 * number + 10 * place + 1_000}
+        for place, letter in enumerate(letters)
+        for user in "uvwx"
+    ]
+    write_events(folder, f"{number}", events)
 
 
 def run(spark: SparkSession, folder: Path, *rules: dict[str, Any]) -> JobStatus:
@@ -206,14 +196,8 @@ def run(spark: SparkSession, folder: Path, *rules: dict[str, Any]) -> JobStatus:
     # As in the session of a job: the last batch is the last one that reads something.
     spark.conf.set(BATCHES_WITHOUT_EVENTS, "false")
     try:
-        job(
-            spark,
-            folder,
-            lambda done: seen.append(done.status),
-            stream="letters",
-            limits=LIMITS,
-            signing_keys_file=str(folder / "keys"),
-        ).run()
+        keys = {"stream": "letters", "limits": LIMITS, "signing_keys_file": str(folder / "keys")}
+        job(spark, folder, lambda done: seen.append(done.status), **keys).run()
     finally:
         spark.conf.unset(BATCHES_WITHOUT_EVENTS)
     return seen[-1]
@@ -230,19 +214,14 @@ def of_others(folder: Path, before_ms: int = 10_000) -> Counter[str]:
 
 def amended(folder: Path) -> dict[str, BatchRecord]:
     """Return the amended records, as they are in the checkpoint."""
-    names = (folder / "checkpoint/epochs").glob("[0-9]*.[0-9]*")
-    return {
-        path.name: read_record(content(folder / "checkpoint", f"epochs/{path.name}"))
-        for path in names
-    }
+    checkpoint = folder / "checkpoint"
+    names = [path.name for path in checkpoint.glob("epochs/[0-9]*.[0-9]*")]
+    return {name: read_record(content(checkpoint, f"epochs/{name}")) for name in names}
 
 
 def quarantined(status: JobStatus) -> dict[str, str]:
-    return {
-        each.processor_id: str(each.error)
-        for each in status.versions
-        if each.state == "quarantined"
-    }
+    stopped = [each for each in status.versions if each.state == "quarantined"]
+    return {each.processor_id: str(each.error) for each in stopped}
 
 
 def let_run_again(folder: Path, batch_id: int) -> None:
@@ -291,29 +270,20 @@ def test_code_that_takes_its_worker_with_it_is_out_and_nothing_else(
     assert of_others(folder, 4_000) == of_others(alone, 4_000)
 
 
-def test_code_of_which_nothing_is_told_is_found_by_trial(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_code_that_says_nothing_is_found_by_trial(spark: SparkSession, tmp_path: Path) -> None:
     folder, alone = prepared(tmp_path / "job"), prepared(tmp_path / "alone")
     run(spark, alone, *OTHERS)
     status = run(spark, folder, rule("another", is_b), rule("deadly", dies_later), *OTHERS)
-    assert quarantined(status) == {
-        "deadly": "Python workers die where its code runs, and only there"
-    }
+    told = "Python workers die where its code runs, and only there"
+    assert quarantined(status) == {"deadly": told}
     assert of_others(folder) == of_others(alone)
 
 
-def test_a_job_that_is_to_fail_names_the_rule_which_people_can_leave_out(
-    tmp_path: Path,
-) -> None:
+def test_a_job_that_is_to_fail_names_the_rule_which_people_can_leave_out(tmp_path: Path) -> None:
     folder = prepared(tmp_path / "job")
     write_documents(folder, "rules", rule("deadly", leaves), *OTHERS)
-    document = job_document(
-        stream="letters",
-        on_error="fail",
-        trigger={"available_now": True},
-        signing_keys_file="keys",
-    )
+    more = {"on_error": "fail", "signing_keys_file": "keys", "trigger": {"available_now": True}}
+    document = job_document(stream="letters", **more)
     with JobProcess(folder, document) as failing:
         assert failing.wait() == 1
     last_line = failing.text.splitlines()[-1]

@@ -13,14 +13,11 @@ import pytest
 import yaml
 
 from tests.docs.fences import fences
+from tests.letters import followed, with_step
 from tests.processor_runtime.kafka.brokers import FETCH, PRODUCE, Brokers, brokers
 from tests.processor_runtime.kafka.card_testing import PAYMENTS, write_rules
-from tests.processor_runtime.resilience.job_process import (
-    JobProcess,
-    job_document,
-    numbers,
-    write_documents,
-)
+from tests.processor_runtime.resilience.job_process import JobProcess, job_document, numbers
+from tests.processor_runtime.rule_documents import put_job, rule_of, stream_of
 from tests.processor_runtime.written_rows import written
 from tests.properties import seed
 
@@ -29,24 +26,15 @@ pytestmark = [pytest.mark.spark, pytest.mark.faults]
 NOT_LEADER: Final = 6
 PAGE: Final = "docs/kafka.md"
 PASSWORD: Final = "hush-hush-secret"  # noqa: S105 - made up
-STREAM: Final[dict[str, Any]] = {
-    "name": "steps",
-    "schema": "who STRING, n BIGINT, ts BIGINT, place BIGINT",
-    "event_time_column": "ts",
-}
-RULE: Final[dict[str, Any]] = {
-    "id": "pairs",
-    "stream": "steps",
-    "key_by": ["who"],
-    "pattern": {
-        "steps": [
-            {"name": "a", "where": "n % 2 = 0"},
-            {"name": "b", "where": "n % 2 = 1", "contiguity": "next"},
-        ],
-        "within_ms": 60_000,
-    },
-    "select": {"first": "a.n", "second": "b.n"},
-}
+STREAM: Final = stream_of("steps", "who STRING, n BIGINT, ts BIGINT, place BIGINT")
+PAIR: Final = followed(("a", "n % 2 = 0"), ("b", "n % 2 = 1"), within_ms=60_000)
+RULE: Final = rule_of(
+    "pairs",
+    "steps",
+    with_step(PAIR, 1, contiguity="next"),
+    key_by=["who"],
+    select={"first": "a.n", "second": "b.n"},
+)
 
 TIMES: Final = [100_000, 1_000, None, 7_000_000_000_000, 10**16]
 """Event times, of which only the first is on time."""
@@ -68,32 +56,22 @@ def give(kafka: Brokers, begin: int, end: int) -> None:
 
 
 def document(kafka: Brokers, **keys: Any) -> dict[str, Any]:
+    options = {
+        "subscribe": "steps",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": 30,
+        "kafka.sasl.password": "${KAFKA_PASSWORD}",
+    }
+    columns = {"place": "offset"}
     return job_document(
         stream="steps",
-        source={
-            "format": "kafka",
-            "options": kafka.options
-            | {
-                "subscribe": "steps",
-                "startingOffsets": "earliest",
-                "maxOffsetsPerTrigger": 30,
-                "kafka.sasl.password": "${KAFKA_PASSWORD}",
-            },
-            "columns": {"place": "offset"},
-        },
+        source={"format": "kafka", "options": kafka.options | options, "columns": columns},
         outputs=[
             {"type": "kafka", "topic": "found", "options": kafka.options},
             {"type": "json", "path": "out", "kinds": ["match", "error", "late"]},
         ],
         **keys,
     )
-
-
-def prepared(folder: Path) -> Path:
-    (folder / "rules").mkdir()
-    write_documents(folder, "stream", STREAM)
-    write_documents(folder, "rules", RULE)
-    return folder
 
 
 def offsets_read(checkpoint: Path) -> int:
@@ -121,7 +99,7 @@ def test_a_job_that_is_killed_reads_every_record_once_and_writes_every_match(
     chosen = seed()
     print(f"PERCEPT_SEED={chosen}")  # noqa: T201 - shown if the test fails
     random = Random(chosen)  # noqa: S311 - no secret
-    folder = prepared(tmp_path)
+    folder = put_job(tmp_path, STREAM, RULE)
     environment = {"KAFKA_PASSWORD": PASSWORD}
     given = 0
     for _ in range(2):
@@ -148,7 +126,7 @@ def test_a_job_that_is_killed_reads_every_record_once_and_writes_every_match(
     assert not [text for text in said if PASSWORD in text]
 
 
-def test_every_record_that_no_rule_sees_is_told_with_its_place(
+def test_each_record_that_no_rule_sees_is_told_with_its_place(
     kafka: Brokers, tmp_path: Path
 ) -> None:
     events = [{"who": "w", "n": n, "ts": ts} for n, ts in enumerate(TIMES)]
@@ -156,7 +134,7 @@ def test_every_record_that_no_rule_sees_is_told_with_its_place(
     wanted = document(kafka, trigger={"available_now": True})
     wanted["source"]["options"]["maxOffsetsPerTrigger"] = 1
     environment = {"KAFKA_PASSWORD": PASSWORD}
-    with JobProcess(prepared(tmp_path), wanted, environment) as job:
+    with JobProcess(put_job(tmp_path, STREAM, RULE), wanted, environment) as job:
         assert job.wait() == 0, job.text
     told = [row["error"] | row["events"] for row in written(tmp_path)]
     keys = ("reason", "topic", "partition", "offset")

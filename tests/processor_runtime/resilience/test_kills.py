@@ -1,6 +1,5 @@
 """A job that is killed, wherever it just is, loses nothing and finds nothing twice."""
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -10,18 +9,8 @@ import pytest
 
 from cep.instants import iso_text
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
-from tests.processor_runtime.resilience.expected_rows import (
-    difference,
-    expected,
-    found_in,
-    without_versions,
-)
-from tests.processor_runtime.resilience.job_process import (
-    JobProcess,
-    job_document,
-    numbers,
-    write_documents,
-)
+from tests.processor_runtime.resilience.expected_rows import expected, found_in, without_versions
+from tests.processor_runtime.resilience.job_process import JobProcess, job_document, numbers
 from tests.processor_runtime.resilience.killed_job import KilledJob
 from tests.processor_runtime.resilience.pinned_batches import intervals, record
 from tests.processor_runtime.resilience.ssh_auth_stream import (
@@ -33,7 +22,8 @@ from tests.processor_runtime.resilience.ssh_auth_stream import (
     Document,
     frame,
 )
-from tests.processor_runtime.written_rows import Row, written
+from tests.processor_runtime.rule_documents import put_job
+from tests.processor_runtime.written_rows import Row, differences, written, written_batches
 from tests.properties import is_nightly, seed
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
@@ -47,13 +37,10 @@ def test_a_job_that_is_killed_again_and_again_finds_everything_once(tmp_path: Pa
     print(f"PERCEPT_SEED={SEED} PERCEPT_KILLS={KILLS}")  # noqa: T201 - shown if the test fails
     (tmp_path / "killed").mkdir()
     job = KilledJob(tmp_path / "killed", Random(SEED), KILLS)  # noqa: S311 - no secret
-    for number, moment in enumerate(job.moments()):
-        print(job.until_killed(moment, KILLS - number))  # noqa: T201 - as above
-    assert job.to_the_end() == 0
-    assert job.batches_run_again >= 1
+    job.run()
     rows = _finds(job.folder)
     wanted = expected(intervals(job.checkpoint), frame(), SCHEMA, LAST_MS)
-    assert difference(wanted, found_in(rows)) == []
+    assert differences(wanted, found_in(rows)) == []
     assert len({row["match_id"] for row in rows}) == len(rows)
     _check_that_each_batch_had_one_epoch(job)
     _check_that_all_changes_mattered(job)
@@ -64,9 +51,8 @@ def _check_that_each_batch_had_one_epoch(job: KilledJob) -> None:
     batches = numbers(job.checkpoint / "epochs")
     assert batches == list(range(len(batches)))
     assert numbers(job.checkpoint / "offsets")[-1] - batches[-1] in {0, 1}
-    for directory in (job.folder / "out").glob("batch=*"):
-        number = int(directory.name.removeprefix("batch="))
-        epochs = {row["epoch"] for row in _rows_of(directory)}
+    for number, rows in written_batches(job.folder).items():
+        epochs = {row["epoch"] for row in rows}
         assert epochs == {record(job.checkpoint, number).epoch}
 
 
@@ -84,15 +70,13 @@ def _check_that_all_changes_mattered(job: KilledJob) -> None:
 
 def _check_that_an_undisturbed_job_finds_the_same(killed: KilledJob, folder: Path) -> None:
     """It has the same changes scheduled for the event times at which they took place."""
-    (folder / "rules").mkdir(parents=True)
-    write_documents(folder, "stream", STREAM)
-    write_documents(folder, "rules", *map(_scheduled, intervals(killed.checkpoint)))
+    put_job(folder, STREAM, *map(_scheduled, intervals(killed.checkpoint)))
     source = {"format": "json", "path": str(killed.folder / "in"), "max_files_per_batch": 16}
     document = job_document(stream="ssh_auth", source=source, trigger={"available_now": True})
     with JobProcess(folder, document) as job:
         assert job.wait() == 0, job.text
     found = without_versions(found_in(_finds(killed.folder)))
-    assert difference(without_versions(found_in(_finds(folder))), found) == []
+    assert differences(without_versions(found_in(_finds(folder))), found) == []
 
 
 def _scheduled(interval: Interval) -> Document:
@@ -110,8 +94,3 @@ def _finds(folder: Path) -> list[Row]:
     rows = written(folder)
     assert {row["kind"] for row in rows} == {"match", "timeout"}
     return rows
-
-
-def _rows_of(directory: Path) -> list[Row]:
-    lines = [path.read_text(encoding="utf-8").splitlines() for path in directory.glob("*.json")]
-    return [json.loads(line) for part in lines for line in part]

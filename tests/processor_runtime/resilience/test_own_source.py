@@ -11,11 +11,9 @@ import pytest
 import yaml
 
 from tests.docs.fences import ROOT, fences
-from tests.processor_runtime.resilience.job_process import (
-    JobProcess,
-    job_document,
-    write_documents,
-)
+from tests.letters import followed
+from tests.processor_runtime.resilience.job_process import JobProcess, job_document
+from tests.processor_runtime.rule_documents import put_job, rule_of, stream_of
 from tests.processor_runtime.written_rows import written
 
 redis = pytest.importorskip("redis", reason="the client of Redis is not installed")
@@ -23,18 +21,9 @@ redis = pytest.importorskip("redis", reason="the client of Redis is not installe
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 URL = "redis://127.0.0.1:6379/0"
-STREAM = {
-    "name": "payments",
-    "schema": "card STRING, amount DOUBLE, ts TIMESTAMP",
-    "event_time_column": "ts",
-}
-RULE = {
-    "id": "large",
-    "stream": "payments",
-    "key_by": ["card"],
-    "pattern": {"steps": [{"name": "large", "where": "amount > 100"}]},
-    "select": {"amount": "large.amount"},
-}
+STREAM = stream_of("payments", "card STRING, amount DOUBLE, ts TIMESTAMP")
+LARGE = followed(("large", "amount > 100"))
+RULE = rule_of("large", "payments", LARGE, key_by=["card"], select={"amount": "large.amount"})
 
 
 @pytest.fixture
@@ -69,14 +58,9 @@ def test_the_job_of_the_page_reads_a_redis_stream_once_and_goes_on_where_it_ende
     (page,) = (each.text for each in fences("docs/sources.md") if each.language == "yaml")
     document = yaml.safe_load(page) | {"spark": job_document()["spark"]}
     document["source"]["options"]["maxRows"] = 2
-    environment = {
-        "REDIS_URL": URL,
-        "REDIS_STREAM": stream,
-        "PYTHONPATH": str(ROOT / "examples/redis_streams"),
-    }
-    (tmp_path / "rules").mkdir()
-    write_documents(tmp_path, "stream", STREAM)
-    write_documents(tmp_path, "rules", RULE)
+    environment = {"REDIS_URL": URL, "REDIS_STREAM": stream}
+    environment["PYTHONPATH"] = str(ROOT / "examples/redis_streams")
+    put_job(tmp_path, STREAM, RULE)
     give(server, stream, 1, 200, 30, 400, 50)
     server.xadd(stream, {"event": "{broken"})
     with JobProcess(tmp_path, document, environment) as job:
@@ -87,10 +71,8 @@ def test_the_job_of_the_page_reads_a_redis_stream_once_and_goes_on_where_it_ende
     assert broken["events"]["raw"] == "{broken"
     assert {row["kind"] for row in rows} == {"match", "error"}
 
-    server.xadd(
-        stream,
-        {"event": json.dumps({"card": "1", "amount": 600, "ts": "2026-11-23T11:00:00Z"})},
-    )
+    more = {"card": "1", "amount": 600, "ts": "2026-11-23T11:00:00Z"}
+    server.xadd(stream, {"event": json.dumps(more)})
     with JobProcess(tmp_path, document, environment) as job:
         assert job.wait() == 0, job.text
     amounts = [row["output"]["amount"] for row in written(tmp_path) if row["kind"] == "match"]

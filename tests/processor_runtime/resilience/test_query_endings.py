@@ -10,7 +10,7 @@ import pytest
 from contract.snapshot import Snapshot, StreamDefinition
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.spark.job_query import JobQuery, QueryEnding, StreamWatch, WallClock
-from tests.processor_runtime.core.published import stream
+from tests.letters import stream
 
 
 @dataclass

@@ -50,11 +50,8 @@ def test_a_job_goes_on_and_starts_again_without_its_service(job: ServiceJob) -> 
             assert second.stop() == 0
             assert job.reported()["state"] == "stopped"
     assert "the rule service takes no reports" in second.text
-    assert job.found() == [
-        ("p", [*began, found[0]]),
-        ("p", [found[1], *finished]),
-        ("q", other),
-    ]
+    twice = [("p", [*began, found[0]]), ("p", [found[1], *finished])]
+    assert job.found() == [*twice, ("q", other)]
 
 
 @pytest.mark.nightly
@@ -75,9 +72,7 @@ def test_the_older_of_two_instances_of_a_job_ends(job: ServiceJob) -> None:
 
 
 @pytest.mark.nightly
-def test_a_job_keeps_its_partial_matches_when_its_stream_gets_another_column(
-    job: ServiceJob,
-) -> None:
+def test_partial_matches_are_kept_when_the_stream_gets_another_column(job: ServiceJob) -> None:
     with job.service():
         publish(job)
         with job.start() as process:

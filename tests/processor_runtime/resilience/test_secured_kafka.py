@@ -12,14 +12,16 @@ import pytest
 import yaml
 
 from tests.docs.fences import fences
+from tests.letters import followed
 from tests.patience import eventually
 from tests.processor_runtime.kafka.brokers import Brokers, brokers
 from tests.processor_runtime.kafka.card_testing import PAYMENTS, write_rules
 from tests.processor_runtime.kafka.certificates import Authority
-from tests.processor_runtime.kafka.registry import Registry, registry
+from tests.processor_runtime.kafka.registry import Registry, record, registry
 from tests.processor_runtime.kafka.secured import Protection, guarded
 from tests.processor_runtime.resilience.job_process import JobProcess, job_document
 from tests.processor_runtime.resilience.service_job import ServiceJob
+from tests.processor_runtime.rule_documents import stream_of
 from tests.processor_runtime.written_rows import written
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
@@ -39,28 +41,9 @@ SECRETS: Final[Mapping[str, str]] = {
 }
 WRONG: Final = "hush-that-is-wrong"
 SMALL_SPARK: Final = job_document()["spark"]
-STREAM: Final[dict[str, Any]] = {
-    "name": "payments",
-    "schema": "card STRING, cents BIGINT, ts BIGINT",
-    "event_time_column": "ts",
-}
-PAIR: Final[dict[str, Any]] = {
-    "steps": [
-        {"name": "small", "where": "cents < 200"},
-        {"name": "large", "where": "cents > 10000", "contiguity": "followed_by"},
-    ]
-}
-AVRO: Final = json.dumps(
-    {
-        "type": "record",
-        "name": "Payment",
-        "fields": [
-            {"name": "card", "type": "string"},
-            {"name": "cents", "type": "long"},
-            {"name": "ts", "type": "long"},
-        ],
-    }
-)
+STREAM: Final = stream_of("payments", "card STRING, cents BIGINT, ts BIGINT")
+PAIR: Final = followed(("small", "cents < 200"), ("large", "cents > 10000"))
+AVRO: Final = json.dumps(record("Payment", card="string", cents="long", ts="long"))
 
 
 @dataclass
@@ -131,28 +114,20 @@ def secret_job(schemas: Registry, folder: Path, service: str) -> dict[str, Any]:
         "kafka.sasl.username": "${KAFKA_USER}",
         "kafka.sasl.password": "${KAFKA_PASSWORD}",
     }
-    schema_registry = {
-        "url": schemas.url,
-        "basic.auth.user.info": "percept:${REGISTRY_PASSWORD}",
-    }
+    login = {"url": schemas.url, "basic.auth.user.info": "percept:${REGISTRY_PASSWORD}"}
+    # Copies, as a job file has no aliases.
+    avro, of_output = ({"value_format": "avro", "schema_registry": dict(login)} for _ in range(2))
     return job_document(
         stream="payments",
         source={
             "format": "kafka",
             "options": options | {"subscribe": "payments", "startingOffsets": "earliest"},
-            "value_format": "avro",
-            "schema_registry": dict(schema_registry),
+            **avro,
         },
         discoverer={"type": "http", "url": service, "token_env": "PERCEPT_TOKEN"},
         service={"url": service, "token_env": "PERCEPT_TOKEN"},
         outputs=[
-            {
-                "type": "kafka",
-                "topic": "alerts",
-                "options": options,
-                "value_format": "avro",
-                "schema_registry": schema_registry,
-            },
+            {"type": "kafka", "topic": "alerts", "options": options, **of_output},
             {"type": "json", "path": "out", "kinds": ["match", "late", "error"]},
         ],
         spark=SMALL_SPARK | {"spark.sql.planChangeLog.level": "WARN"},

@@ -1,14 +1,13 @@
 """Rows of a batch, as the job gives them to its outputs."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 from pydantic import TypeAdapter
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from processor_runtime.job_file.outputs import Output
 from processor_runtime.reporting import RuleService
@@ -21,6 +20,8 @@ SCHEMA = (
 )
 
 Values = dict[str, Any]
+Frame = Callable[..., DataFrame]
+"""Makes rows the frame of a batch."""
 
 
 def match(number: int = 1, **changes: Any) -> Values:
@@ -40,7 +41,6 @@ def match(number: int = 1, **changes: Any) -> Values:
 
 
 def late(user: str = "ana") -> Values:
-    """Return a late event."""
     times = {"start_ms": START_MS, "end_ms": START_MS}
     return {"kind": "late", "epoch": 3, "events": json.dumps({"user": user})} | times
 
@@ -58,19 +58,10 @@ def error(**changes: Any) -> Values:
 
 
 def side(tag: str, **changes: Any) -> Values:
-    """Return a row of a side output."""
     return match(**{"kind": "side", "tag": tag} | changes)
 
 
-def frame(spark: SparkSession, *rows: Mapping[str, Any]) -> DataFrame:
-    """Return rows as the frame of a batch."""
-    values = [{name: row.get(name) for name in SCHEMA.names} for row in rows]
-    # From Arrow, no Python worker is started for it.
-    return spark.createDataFrame(pa.Table.from_pylist(values, SCHEMA))
-
-
 def output(**keys: Any) -> Any:
-    """Return an output as it stands in a job file."""
     adapter: TypeAdapter[Output] = TypeAdapter(Output)
     return adapter.validate_python(keys)
 
@@ -80,7 +71,6 @@ def surroundings(
     environment: Mapping[str, str] | None = None,
     service: RuleService | None = None,
 ) -> SinkSurroundings:
-    """Return the surroundings of the job `main` of the stream `logins`."""
     return SinkSurroundings("main", "logins", checkpoint_id, environment or {}, service)
 
 

@@ -10,7 +10,6 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from processor_runtime.job_file.outputs import JsonOutput
 from processor_runtime.rows.line_route import BatchLines, LineRoute
 from processor_runtime.spark.line_routes import line_route
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
@@ -19,9 +18,9 @@ from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 from processor_runtime.spark.sinks.files.sink import FileSink
 from tests.processor_runtime.sinks.rows import (
     START_MS,
+    Frame,
     error,
     files_in,
-    frame,
     late,
     match,
     output,
@@ -38,12 +37,22 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
+def matches_in(path: Path) -> list[int]:
+    """Return the numbers of the matches that are there."""
+    return sorted(int(line["match_id"], 16) for line in lines(path))
+
+
 def test_a_line_of_json_has_the_columns_that_apply_and_json_in_them_as_it_is(
-    spark: SparkSession, tmp_path: Path
+    frame: Frame, tmp_path: Path
 ) -> None:
     odd = '{"z":1.10,"a":12345678901234567890123,"text":"Ünï \\"quoted\\" \\n"}'
-    rows = frame(spark, match(output=odd))
+    rows = frame(match(output=odd))
     sink("json", tmp_path / "out").write(rows, 17, 1)
+    sink("json", tmp_path / "all").write(frame(late(), error()), 18, 2)
+    by_kind = {line["kind"]: line for line in lines(tmp_path / "all")}
+    assert by_kind["late"]["events"] == {"user": "ana"}
+    assert by_kind["error"]["error"]["traceback"] == "line 1\nline 2"
+    assert "match_id" not in by_kind["late"]
     (file,) = (tmp_path / "out").glob("batch=17/*.json")
     assert file.read_text("utf-8") == (
         '{"kind":"match","processor_id":"failed-logins","version":2,"epoch":3,'
@@ -53,24 +62,24 @@ def test_a_line_of_json_has_the_columns_that_apply_and_json_in_them_as_it_is(
     )
 
 
-def test_lines_are_written_beside_rows_or_alone(spark: SparkSession, tmp_path: Path) -> None:
+def test_lines_are_written_beside_rows_or_alone(frame: Frame, tmp_path: Path) -> None:
     written = sink("json", tmp_path)
     few = [b'{"kind":"match","key":["\xc3\xa9"]}\n{"kind":"match"}', b'{"kind":"match","n":3}']
-    written.write(frame(spark, late()), 0, 1, BatchLines(few))
-    written.write(frame(spark), 1, 0, BatchLines(few[1:]))
-    written.write(frame(spark), 2, 0)
+    written.write(frame(late()), 0, 1, BatchLines(few))
+    written.write(frame(), 1, 0, BatchLines(few[1:]))
+    written.write(frame(), 2, 0)
     assert files_in(tmp_path, "batch=2/*") == []
     assert (tmp_path / "batch=1" / "lines.json").read_bytes() == few[1] + b"\n"
     assert [line["kind"] for line in lines(tmp_path)] == ["match"] * 3 + ["late", "match"]
     assert lines(tmp_path)[0]["key"] == ["é"]
     # Written again after a crash, it is there once.
     again = sink("json", tmp_path)
-    again.write(frame(spark), 1, 0, BatchLines(few[1:]))
+    again.write(frame(), 1, 0, BatchLines(few[1:]))
     assert len(lines(tmp_path)) == 5
 
 
 def test_files_of_lines_are_moved_and_those_of_failed_attempts_deleted(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, frame: Frame, tmp_path: Path
 ) -> None:
     path = tmp_path / "an output, ü"
     written = sink("json", path)
@@ -80,19 +89,17 @@ def test_files_of_lines_are_moved_and_those_of_failed_attempts_deleted(
     aside = Path(directory.path)
     aside.mkdir(parents=True)
     (aside / "left.json").write_text("of a start that was cut off")
-    written.write(frame(spark, late()), 0, 1)
+    written.write(frame(late()), 0, 1)
     assert directory.is_ours()
     assert not aside.exists()
     aside.mkdir()
     counts = {str(aside / f"{name}.json"): name for name in (1, 2)}
     for name in (1, 2, 3):
         (aside / f"{name}.json").write_text('{"kind":"match"}\n' * name)
-    written.write(frame(spark, late()), 1, 1, BatchLines(files=counts))
+    written.write(frame(late()), 1, 1, BatchLines(files=counts))
     assert sorted(line["kind"] for line in lines(path)) == ["late"] * 2 + ["match"] * 3
-    assert files_in(path, "batch=1/lines*") == [
-        "batch=1/lines-00000.json",
-        "batch=1/lines-00001.json",
-    ]
+    moved = [f"batch=1/lines-0000{number}.json" for number in (0, 1)]
+    assert files_in(path, "batch=1/lines*") == moved
     # Another start may have begun to write there.
     assert [path.name for path in aside.iterdir()] == ["3.json"]
     # In the directory of another job none are written.
@@ -142,20 +149,10 @@ def test_options_of_sparks_writer_and_other_file_systems_leave_lines_to_spark(
     assert route(matches | {"options": {"compression": "gzip"}}) == LineRoute()
 
 
-def test_rows_of_every_kind_are_json_lines(spark: SparkSession, tmp_path: Path) -> None:
-    sink("json", tmp_path).write(frame(spark, match(), late(), error()), 0, 3)
-    by_kind = {line["kind"]: line for line in lines(tmp_path)}
-    assert by_kind["late"]["events"] == {"user": "ana"}
-    assert by_kind["error"]["error"]["traceback"] == "line 1\nline 2"
-    assert "match_id" not in by_kind["late"]
-
-
-def test_parquet_is_read_by_others_with_times_and_the_batch(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_parquet_is_read_by_others_with_times_and_the_batch(frame: Frame, tmp_path: Path) -> None:
     written = sink("parquet", tmp_path)
-    written.write(frame(spark, match(1)), 0, 1)
-    written.write(frame(spark, match(2), late()), 1, 2)
+    written.write(frame(match(1)), 0, 1)
+    written.write(frame(match(2), late()), 1, 2)
     query = """
         SELECT batch, kind, start_time, end_ms, output ->> 'failures'
         FROM read_parquet(?, hive_partitioning = true)
@@ -172,75 +169,63 @@ def test_parquet_is_read_by_others_with_times_and_the_batch(
     assert all(time.replace(tzinfo=UTC) == start for _, _, time, _, _ in found)
 
 
-def test_a_batch_that_is_written_again_is_there_once(spark: SparkSession, tmp_path: Path) -> None:
-    sink("json", tmp_path).write(frame(spark, match(1), match(2)), 5, 2)
+def test_a_batch_that_is_written_again_is_there_once(frame: Frame, tmp_path: Path) -> None:
+    sink("json", tmp_path).write(frame(match(1), match(2)), 5, 2)
     restarted = sink("json", tmp_path)
-    restarted.write(frame(spark, match(1), match(2)), 5, 2)
-    restarted.write(frame(spark, match(3)), 6, 1)
-    assert sorted(line["match_id"] for line in lines(tmp_path)) == [
-        f"{number:032x}" for number in (1, 2, 3)
-    ]
+    restarted.write(frame(match(1), match(2)), 5, 2)
+    restarted.write(frame(match(3)), 6, 1)
+    assert matches_in(tmp_path) == [1, 2, 3]
 
 
 @pytest.mark.long
-def test_an_empty_batch_makes_no_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_batch_makes_no_files(frame: Frame, tmp_path: Path) -> None:
     written = sink("parquet", tmp_path)
-    written.write(frame(spark), 0, 0)
-    written.write(frame(spark), 1, 0)
+    written.write(frame(), 0, 0)
+    written.write(frame(), 1, 0)
     assert files_in(tmp_path, "batch=*") == []
 
 
 @pytest.mark.long
-def test_options_of_the_writer_are_those_of_the_job_file(
-    spark: SparkSession, tmp_path: Path
+def test_options_of_the_writer_are_those_of_the_job_file_and_a_path_may_be_a_uri_with_blanks(
+    frame: Frame, tmp_path: Path
 ) -> None:
-    packed = sink("json", tmp_path / "json", options={"compression": "gzip"})
-    packed.write(frame(spark, match()), 0, 1)
-    (name,) = files_in(tmp_path / "json", "batch=*/part-*")
+    options, folder = {"compression": "gzip"}, tmp_path / "of main"
+    packed = output(type="json", path=f"file://{folder}", options=options)
+    FileSink(packed, surroundings()).write(frame(match()), 0, 1)
+    (name,) = files_in(folder, "batch=*/part-*")
     assert name.endswith(".json.gz")
 
 
 @pytest.mark.long
 def test_a_large_batch_is_written_by_more_than_one_task(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    frame: Frame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("processor_runtime.spark.sinks.files.sink.ROWS_PER_FILE", 5)
-    rows = frame(spark, *map(match, range(10))).repartition(4)
+    rows = frame(*map(match, range(10))).repartition(4)
     sink("json", tmp_path).write(rows, 0, 10)
     assert len(files_in(tmp_path, "batch=0/*.json")) == 2
     assert len(lines(tmp_path)) == 10
 
 
-def test_a_directory_that_is_removed_is_made_again_as_the_jobs_own(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_directory_that_is_removed_is_made_again_as_ours(frame: Frame, tmp_path: Path) -> None:
     running = sink("json", tmp_path)
-    running.write(frame(spark, match(1)), 0, 1)
+    running.write(frame(match(1)), 0, 1)
     shutil.rmtree(tmp_path)
-    running.write(frame(spark, match(2)), 1, 1)
-    sink("json", tmp_path).write(frame(spark, match(3)), 2, 1)
-    assert sorted(line["match_id"] for line in lines(tmp_path)) == [
-        f"{number:032x}" for number in (2, 3)
-    ]
+    running.write(frame(match(2)), 1, 1)
+    sink("json", tmp_path).write(frame(match(3)), 2, 1)
+    assert matches_in(tmp_path) == [2, 3]
 
 
-def test_a_new_checkpoint_does_not_replace_the_batches_of_another(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    sink("json", tmp_path, "checkpoint-1").write(frame(spark, match(1)), 0, 1)
+def test_a_new_checkpoint_does_not_replace_batches_of_another(frame: Frame, tmp_path: Path) -> None:
+    sink("json", tmp_path, "checkpoint-1").write(frame(match(1)), 0, 1)
     with pytest.raises(DirectoryTaken, match="batches of job main, output json, checkpoint checkp"):
-        sink("json", tmp_path, "checkpoint-2").write(frame(spark, match(2)), 0, 1)
-    assert [line["match_id"] for line in lines(tmp_path)] == [f"{1:032x}"]
-
-
-@pytest.mark.long
-def test_a_directory_with_batches_of_nobody_is_left_alone(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    (tmp_path / "batch=0").mkdir()
+        sink("json", tmp_path, "checkpoint-2").write(frame(match(2)), 0, 1)
+    assert matches_in(tmp_path) == [1]
+    # Those of nobody are left alone as well.
+    (tmp_path / "nobodys" / "batch=0").mkdir(parents=True)
     with pytest.raises(DirectoryTaken, match="nothing says that they are of this job"):
-        sink("json", tmp_path).write(frame(spark, match()), 0, 1)
-    assert files_in(tmp_path, "*") == ["batch=0"]
+        sink("json", tmp_path / "nobodys").write(frame(match()), 0, 1)
+    assert files_in(tmp_path / "nobodys", "*") == ["batch=0"]
 
 
 class Crash(Exception):
@@ -303,20 +288,10 @@ def test_wherever_it_crashes_readers_see_whole_batches_and_a_second_try_mends_al
 
 
 @pytest.mark.long
-def test_what_a_crash_left_of_a_batch_that_is_now_empty_is_removed(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_what_a_crash_left_of_a_batch_now_empty_is_removed(frame: Frame, tmp_path: Path) -> None:
     half = tmp_path / "_percept" / "writing" / "batch=3"
-    sink("json", tmp_path).write(frame(spark, match()), 2, 1)
+    sink("json", tmp_path).write(frame(match()), 2, 1)
     half.mkdir(parents=True)
     (half / "part-0").touch()
-    sink("json", tmp_path).write(frame(spark), 3, 0)
+    sink("json", tmp_path).write(frame(), 3, 0)
     assert files_in(tmp_path, "_percept/*") == ["_percept/.owner.json.crc", "_percept/owner.json"]
-
-
-@pytest.mark.long
-def test_a_path_may_be_a_uri_and_have_blanks(spark: SparkSession, tmp_path: Path) -> None:
-    folder = tmp_path / "of main"
-    written = JsonOutput(type="json", path=f"file://{folder}")
-    FileSink(written, surroundings()).write(frame(spark, match()), 0, 1)
-    assert len(lines(folder)) == 1

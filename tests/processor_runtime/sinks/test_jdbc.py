@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
@@ -18,9 +17,10 @@ from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
 from processor_runtime.spark.sinks.jdbc.table import TableUnfit
 from tests.api.running import postgresql_schema_named
 from tests.processor_runtime.sinks.rows import (
+    SCHEMA,
     START_MS,
+    Frame,
     error,
-    frame,
     late,
     match,
     output,
@@ -64,11 +64,9 @@ def stored(url: str, columns: str = "*") -> list[Any]:
     return list(rows)
 
 
-def test_a_row_is_stored_with_its_times_and_its_json(
-    spark: SparkSession, sink: Sink, url: str
-) -> None:
+def test_a_row_is_stored_with_its_times_and_its_json(frame: Frame, sink: Sink, url: str) -> None:
     written = sink()
-    written.write(frame(spark, match(3)), 17, 1)
+    written.write(frame(match(3)), 17, 1)
     (row,) = (row._mapping for row in stored(url))
     assert (row["row_id"], row["match_id"]) == (f"{3:032x}", f"{3:032x}")
     assert (row["batch_id"], row["kind"], row["version"], row["epoch"]) == (17, "match", 2, 3)
@@ -82,23 +80,21 @@ def test_a_row_is_stored_with_its_times_and_its_json(
         assert row["error"] is None
 
 
-def test_rows_that_are_written_again_are_not_doubled(
-    spark: SparkSession, sink: Sink, url: str
-) -> None:
+def test_rows_that_are_written_again_are_not_doubled(frame: Frame, sink: Sink, url: str) -> None:
     rows = [match(1), match(2), late("ana"), late("ana"), error(), side("audit")]
-    sink().write(frame(spark, *rows), 4, 6)
-    sink().write(frame(spark, *reversed(rows)), 4, 6)
+    sink().write(frame(*rows), 4, 6)
+    sink().write(frame(*reversed(rows)), 4, 6)
     kinds = [kind for (kind,) in stored(url, "kind")]
     assert sorted(kinds) == ["error", "late", "late", "match", "match", "side"]
 
 
 def test_a_batch_of_which_one_row_is_refused_is_not_there_at_all(
-    spark: SparkSession, sink: Sink, url: str
+    frame: Frame, sink: Sink, url: str
 ) -> None:
     written = sink(rows_per_statement=2)
-    written.write(frame(spark, match(1)), 0, 1)
+    written.write(frame(match(1)), 0, 1)
     refused = match(999, kind=None)
-    rows = frame(spark, *(match(number) for number in range(10, 20)), refused)
+    rows = frame(*(match(number) for number in range(10, 20)), refused)
     with pytest.raises(SQLAlchemyError, match="kind"):
         written.write(rows, 1, 11)
     assert len(stored(url)) == 1
@@ -106,20 +102,18 @@ def test_a_batch_of_which_one_row_is_refused_is_not_there_at_all(
 
 @pytest.mark.long
 def test_a_batch_of_many_statements_and_pieces_is_complete(
-    spark: SparkSession, sink: Sink, url: str, monkeypatch: pytest.MonkeyPatch
+    frame: Frame, sink: Sink, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("processor_runtime.spark.sinks.row_identity.ROWS_PER_TASK", 100)
-    rows = frame(spark, *map(match, range(250)))
+    rows = frame(*map(match, range(250)))
     sink(rows_per_statement=30).write(rows, 0, 250)
     assert len(stored(url)) == 250
 
 
 @pytest.mark.long
-def test_text_that_postgresql_cannot_store_is_mended(
-    spark: SparkSession, sink: Sink, url: str
-) -> None:
+def test_text_that_postgresql_cannot_store_is_mended(frame: Frame, sink: Sink, url: str) -> None:
     odd = match(output=r'{"a":"nul \u0000","b":"half \ud800","c":"\\u0000"}', tag="t\x00")
-    sink().write(frame(spark, odd), 0, 1)
+    sink().write(frame(odd), 0, 1)
     ((content,),) = stored(url, "output")
     found = json.loads(content) if isinstance(content, str) else content
     assert found == {"a": "nul \N{REPLACEMENT CHARACTER}", "b": "half ?", "c": "\\u0000"}
@@ -132,11 +126,9 @@ def test_json_that_can_be_stored_keeps_every_character() -> None:
 
 
 @pytest.mark.long
-def test_a_table_that_is_not_there_is_created_only_if_wanted(
-    spark: SparkSession, sink: Sink
-) -> None:
+def test_a_table_that_is_not_there_is_created_only_if_wanted(frame: Frame, sink: Sink) -> None:
     with pytest.raises(TableUnfit, match="no table found; create it, or write create_table: true"):
-        sink(create_table=False).write(frame(spark, match()), 0, 1)
+        sink(create_table=False).write(frame(match()), 0, 1)
 
 
 @pytest.mark.long
@@ -148,24 +140,21 @@ def test_a_table_that_is_not_there_is_created_only_if_wanted(
     ],
 )
 def test_a_table_of_ones_own_must_fit(
-    spark: SparkSession, sink: Sink, url: str, columns: str, told: str
+    frame: Frame, sink: Sink, url: str, columns: str, told: str
 ) -> None:
-    names = (
-        "row_id, batch_id, kind, tag, processor_id, version, epoch, key, match_id, start_time, "
-        "end_time, start_ms, end_ms, output, events, error"
-    )
-    columns = columns or names.replace(", ", " TEXT, ") + " TEXT"
+    names = ["row_id", "batch_id", "start_time", "end_time", *SCHEMA.names]
+    columns = columns or ", ".join(f"{name} TEXT" for name in names)
     engine = database_engine(url, None, None)
     with engine.begin() as connection:
         connection.execute(text(f"CREATE TABLE found ({columns})"))
     engine.dispose()
     with pytest.raises(TableUnfit, match=told):
-        sink().write(frame(spark, match()), 0, 1)
+        sink().write(frame(match()), 0, 1)
 
 
 @pytest.mark.parametrize(("away_seconds", "rows"), [(60, 1), (200, 0)])
 def test_a_database_that_is_away_is_tried_again_for_a_time(
-    spark: SparkSession, sink: Sink, monkeypatch: pytest.MonkeyPatch, away_seconds: int, rows: int
+    frame: Frame, sink: Sink, monkeypatch: pytest.MonkeyPatch, away_seconds: int, rows: int
 ) -> None:
     written, clock = sink(), [0.0]
     insert = written._insert
@@ -177,10 +166,10 @@ def test_a_database_that_is_away_is_tried_again_for_a_time(
             raise OperationalError("INSERT", None, Exception("gone away"))
         insert(*arguments)
 
-    written.write(frame(spark, match(1)), 0, 1)
+    written.write(frame(match(1)), 0, 1)
     monkeypatch.setattr(written, "_insert", failing_insert)
     with nullcontext() if rows else pytest.raises(OperationalError, match="gone away"):
-        written.write(frame(spark, match(2)), 1, 1)
+        written.write(frame(match(2)), 1, 1)
     assert 60 <= clock[0] <= 120
     with written._engine.connect() as connection:
         found = connection.execute(text("SELECT count(*) FROM found")).scalar_one()
@@ -188,7 +177,7 @@ def test_a_database_that_is_away_is_tried_again_for_a_time(
 
 
 def test_a_database_that_is_not_there_is_named_without_its_password(
-    spark: SparkSession,
+    frame: Frame,
 ) -> None:
     wanted = output(
         give_up_after_seconds=0,
@@ -200,7 +189,7 @@ def test_a_database_that_is_not_there_is_named_without_its_password(
     )
     around = surroundings(environment={"DB_PASSWORD": "hush-hush"})
     with create_sinks([wanted], around) as outputs, pytest.raises(OutputFailed) as told:
-        outputs.write(frame(spark, match()), 0, {"match": 1})
+        outputs.write(frame(match()), 0, {"match": 1})
     assert "postgresql+psycopg://percept:***@127.0.0.1:1/test" in str(told.value)
     assert "hush-hush" not in str(told.value)
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
 from processor_runtime.output.row_columns import LINES
@@ -12,15 +12,7 @@ from processor_runtime.rows.line_route import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
 from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
 from processor_runtime.spark.sinks.files.delta import DeltaSink
-from tests.processor_runtime.sinks.rows import (
-    error,
-    frame,
-    late,
-    match,
-    output,
-    side,
-    surroundings,
-)
+from tests.processor_runtime.sinks.rows import Frame, error, late, match, output, side, surroundings
 
 
 class RememberingSink:
@@ -55,9 +47,9 @@ ROWS = [match(1), match(2, kind="timeout"), side("audit"), side("mail"), late(),
 COUNTS = {"match": 1, "timeout": 1, "side": 2, "late": 1, "error": 1}
 
 
-def test_outputs_get_the_kinds_and_tags_they_ask_for_and_their_number(spark: SparkSession) -> None:
+def test_outputs_get_the_kinds_and_tags_they_ask_for_and_their_number(frame: Frame) -> None:
     # The job's own frame has columns and rows besides, which are none of an output's business.
-    rows = frame(spark, *ROWS, {"kind": "status"}).withColumn("status", lit("{}"))
+    rows = frame(*ROWS, {"kind": "status"}).withColumn("status", lit("{}"))
     for kinds, expected in [
         (["match"], ["match"]),
         (["match", "side"], ["match", "side audit", "side mail"]),
@@ -71,57 +63,47 @@ def test_outputs_get_the_kinds_and_tags_they_ask_for_and_their_number(spark: Spa
         assert sink.columns == SCHEMA.names()
 
 
-def test_an_output_of_lines_gets_those_that_are_no_rows(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_output_of_lines_gets_those_that_are_no_rows(frame: Frame, tmp_path: Path) -> None:
     given = [{"kinds": ["match", "late"]}, {"kinds": ["late"]}, {"kinds": ["match"]}]
     outputs = [
         output(type="json", path=str(tmp_path / str(number)), name=f"o{number}", **one)
         for number, one in enumerate(given)
     ]
     lines = [b'{"kind":"match","n":1}\n{"kind":"match","n":2}', b'{"kind":"match","n":3}']
+    outputs.append(output(type="console", kinds=["timeout"]))
     with create_sinks(outputs, surroundings()) as sinks:
+        assert [each.takes_lines for each in sinks.outputs] == [True, True, True, False]
         counts = {"match": 3, "late": 1}
-        sinks.write(frame(spark, late()), 0, counts, BatchLines(lines))
-    kinds = [
-        sorted(
-            json.loads(line)["kind"]
-            for path in (tmp_path / str(number)).glob("batch=0/*.json")
-            for line in path.read_text("utf-8").splitlines()
-        )
-        for number in range(len(given))
-    ]
-    assert kinds == [["late", *["match"] * 3], ["late"], ["match"] * 3]
+        sinks.write(frame(late()), 0, counts, BatchLines(lines))
+    for number, kinds in enumerate((["late", *["match"] * 3], ["late"], ["match"] * 3)):
+        texts = [path.read_text("utf-8") for path in tmp_path.glob(f"{number}/batch=0/*.json")]
+        lines_of = [json.loads(line) for text in texts for line in text.splitlines()]
+        assert sorted(line["kind"] for line in lines_of) == kinds
 
 
-def test_a_sink_that_fails_is_named_with_the_reason_and_what_to_do(spark: SparkSession) -> None:
+def test_a_sink_that_fails_is_named_with_the_reason_and_what_to_do(frame: Frame) -> None:
     sinks = [RememberingSink(), RememberingSink(OSError("no space left")), RememberingSink()]
     outputs = JobOutputs([wanting(["match"], sink) for sink in sinks])
-    with (
-        outputs,
-        pytest.raises(
-            OutputFailed,
-            match=r"^output 'console': OSError: no space left\. Look at the disk\.$",
-        ) as told,
-    ):
-        outputs.write(frame(spark, match()), 0, {"match": 1})
+    reason = r"^output 'console': OSError: no space left\. Look at the disk\.$"
+    with outputs, pytest.raises(OutputFailed, match=reason) as told:
+        outputs.write(frame(match()), 0, {"match": 1})
     assert isinstance(told.value.__cause__, OSError)
     assert [len(sink.batches) for sink in sinks] == [1, 0, 0]
     assert all(sink.is_closed for sink in sinks)
 
 
-def test_a_cause_with_a_secret_in_it_is_neither_told_nor_kept(spark: SparkSession) -> None:
+def test_a_cause_with_a_secret_in_it_is_neither_told_nor_kept(frame: Frame) -> None:
     sink = RememberingSink(ValueError("password hush-hush is wrong"))
     with pytest.raises(OutputFailed, match=r"password \*\*\* is wrong") as told:
-        JobOutputs([wanting(["match"], sink)]).write(frame(spark, match()), 0, {"match": 1})
+        JobOutputs([wanting(["match"], sink)]).write(frame(match()), 0, {"match": 1})
     assert told.value.__cause__ is None
     assert told.value.__suppress_context__
 
 
-def test_errors_of_spark_are_told_without_the_stack_of_java(spark: SparkSession) -> None:
+def test_errors_of_spark_are_told_without_the_stack_of_java(frame: Frame) -> None:
     outputs = create_sinks([output(type="delta", path="/nowhere")], surroundings())
     with pytest.raises(OutputFailed) as told:
-        outputs.write(frame(spark, match()), 0, {"match": 1})
+        outputs.write(frame(match()), 0, {"match": 1})
     assert "Failed to find the data source: delta" in str(told.value)
     assert "io.delta:delta-spark_2.13" in str(told.value)
     assert "\tat " not in str(told.value)
@@ -145,22 +127,16 @@ def test_when_one_output_cannot_be_created_none_is_left_open() -> None:
         create_sinks([output(type="console"), missing], surroundings())
 
 
-def test_only_an_output_of_lines_is_given_lines(spark: SparkSession) -> None:
+def test_only_an_output_of_lines_is_given_lines(frame: Frame) -> None:
     sinks = [RememberingSink(), RememberingSink()]
     kinds: frozenset[RowKind] = frozenset({"match"})
     outputs = [
         JobOutput("other", kinds, frozenset(), sinks[0]),
         JobOutput("json", kinds, frozenset(), sinks[1], takes_lines=True),
     ]
-    rows = frame(spark, match())
+    rows = frame(match())
     JobOutputs(outputs).write(rows, 0, {"match": 1})
     assert sinks[0].columns == sinks[1].columns == SCHEMA.names()
     JobOutputs(outputs).write(rows.withColumn(LINES, lit("{}")), 1, {"match": 1})
     assert sinks[0].columns == SCHEMA.names()
     assert sinks[1].columns == [*SCHEMA.names(), LINES]
-
-
-def test_outputs_of_json_lines_alone_take_lines(tmp_path: Path) -> None:
-    given = [output(type="json", path=str(tmp_path)), output(type="console")]
-    with create_sinks(given, surroundings()) as created:
-        assert [each.takes_lines for each in created.outputs] == [True, False]

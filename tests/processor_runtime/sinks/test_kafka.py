@@ -5,22 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.kafka import kafka_records
 from processor_runtime.spark.sinks.row_identity import with_identity
 from tests.processor_runtime.kafka.brokers import brokers
-from tests.processor_runtime.kafka.registry import registry
-from tests.processor_runtime.sinks.rows import (
-    error,
-    frame,
-    late,
-    match,
-    output,
-    side,
-    surroundings,
-)
+from tests.processor_runtime.kafka.registry import record, registry
+from tests.processor_runtime.sinks.rows import Frame, error, late, match, output, side, surroundings
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -34,21 +26,15 @@ from processor_runtime.kafka.schema_file import SchemasInFile
 
 def records(rows: DataFrame, batch_id: int = 0) -> list[tuple[str | None, dict[str, Any], Any]]:
     """Return key, value and headers of each record, by kind."""
-    found = [
-        (
-            row["key"],
-            json.loads(row["value"]),
-            {header["key"]: bytes(header["value"]).decode() for header in row["headers"]},
-        )
-        for row in kafka_records(rows, batch_id, 3).collect()
-    ]
+    found = []
+    for row in kafka_records(rows, batch_id, 3).collect():
+        headers = {each["key"]: bytes(each["value"]).decode() for each in row["headers"]}
+        found.append((row["key"], json.loads(row["value"]), headers))
     return sorted(found, key=lambda record: str(record[1]["kind"]))
 
 
-def test_a_record_is_keyed_by_processor_and_key_and_named_by_its_headers(
-    spark: SparkSession,
-) -> None:
-    ((key, value, headers),) = records(frame(spark, match(key='["eve", 7, null]')))
+def test_a_record_is_keyed_by_processor_and_key_and_named_by_its_headers(frame: Frame) -> None:
+    ((key, value, headers),) = records(frame(match(key='["eve", 7, null]')))
     assert json.loads(key or "") == ["failed-logins", "eve", 7, None]
     assert value["output"] == {"user": "eve", "failures": 1}
     assert headers == {"row_id": f"{1:032x}", "match_id": f"{1:032x}", "kind": "match"}
@@ -56,48 +42,41 @@ def test_a_record_is_keyed_by_processor_and_key_and_named_by_its_headers(
 
 
 @pytest.mark.long
-def test_processors_without_a_key_and_rows_without_a_processor_have_keys_that_say_so(
-    spark: SparkSession,
-) -> None:
-    (of_error, of_late, of_match) = records(frame(spark, error(), late(), match(key="[]")))
+def test_processors_without_a_key_and_rows_without_one_have_keys_that_say_so(frame: Frame) -> None:
+    (of_error, of_late, of_match) = records(frame(error(), late(), match(key="[]")))
     assert (of_error[0], of_match[0]) == ('["broken"]', '["failed-logins"]')
     assert of_late[0] is None
     assert "match_id" not in of_late[2]
     assert len(of_late[2]["row_id"]) == 64
 
 
-def test_the_frame_is_one_that_sparks_kafka_writer_takes(spark: SparkSession) -> None:
-    schema = kafka_records(frame(spark, match()), 0, 1).schema
+def test_the_frame_is_one_that_sparks_kafka_writer_takes(frame: Frame) -> None:
+    schema = kafka_records(frame(match()), 0, 1).schema
     assert schema.simpleString() == (
         "struct<key:string,value:string,headers:array<struct<key:string,value:binary>>>"
     )
 
 
-def test_without_sparks_connector_the_error_says_which_package_is_missing(
-    spark: SparkSession,
-) -> None:
+def test_without_sparks_connector_the_error_says_which_package_is_missing(frame: Frame) -> None:
     password = "org.Module required password='hush-hush';"  # noqa: S105 - made up
     options = {"kafka.bootstrap.servers": "kafka-1:9092", "kafka.sasl.jaas.config": password}
     wanted = output(type="kafka", topic="found", options=options, connector="spark")
     outputs = create_sinks([wanted], surroundings())
     with pytest.raises(OutputFailed, match=r"output 'kafka': .*spark-sql-kafka-0-10_2\.13") as told:
-        outputs.write(frame(spark, match()), 0, {"match": 1})
+        outputs.write(frame(match()), 0, {"match": 1})
     assert "hush-hush" not in str(told.value)
 
 
-def test_rows_become_records_in_the_order_of_event_time_and_again_the_same(
-    spark: SparkSession,
-) -> None:
+def test_rows_become_records_in_the_order_of_event_time_and_again_the_same(frame: Frame) -> None:
     with brokers() as cluster:
         cluster.create("found", 1)
         wanted = output(type="kafka", topic="found", options=cluster.options)
-        rows = frame(spark, *(match(number) for number in (3, 1, 2)))
+        rows = frame(*(match(number) for number in (3, 1, 2)))
         with create_sinks([wanted], surroundings()) as outputs:
             outputs.write(rows, 0, {"match": 3})
             outputs.write(rows, 0, {"match": 3})
-        found = [
-            (each.key(), each.value(), each.headers()) for each in cluster.records("found", [0])
-        ]
+        written = cluster.records("found", [0])
+        found = [(each.key(), each.value(), each.headers()) for each in written]
     assert [json.loads(value)["output"]["failures"] for _, value, _ in found] == [1, 2, 3] * 2
     assert found[:3] == found[3:]
     assert found[0][0] == b'["failed-logins","eve"]'
@@ -105,14 +84,11 @@ def test_rows_become_records_in_the_order_of_event_time_and_again_the_same(
 
 
 def test_rows_are_written_by_a_schema_and_one_that_does_not_fit_ends_the_batch(
-    spark: SparkSession, tmp_path: Path
+    frame: Frame, tmp_path: Path
 ) -> None:
-    fields = [
-        {"name": "row_id", "type": "string"},
-        {"name": "output", "type": {"type": "map", "values": ["long", "string"]}},
-    ]
+    values = {"type": "map", "values": ["long", "string"]}
     schema = tmp_path / "alert.avsc"
-    schema.write_text(json.dumps({"type": "record", "name": "Alert", "fields": fields}))
+    schema.write_text(json.dumps(record("Alert", row_id="string", output=values)))
     with brokers() as cluster, registry() as schemas:
         cluster.create("found", 1)
         wanted = output(
@@ -124,30 +100,27 @@ def test_rows_are_written_by_a_schema_and_one_that_does_not_fit_ends_the_batch(
             schema_file=str(schema),
         )
         with create_sinks([wanted], surroundings()) as outputs:
-            outputs.write(frame(spark, match(1), match(2)), 0, {"match": 2})
+            outputs.write(frame(match(1), match(2)), 0, {"match": 2})
             with pytest.raises(OutputFailed, match=r"output 'kafka': .*row 0*3 of rule") as told:
-                outputs.write(frame(spark, match(3, output="[7]")), 1, {"match": 1})
+                outputs.write(frame(match(3, output="[7]")), 1, {"match": 1})
         records = cluster.records("found", [0])
         read = AvroDeserializer(SchemaRegistryClient({"url": schemas.url}))
         context = SerializationContext("found", MessageField.VALUE)
         found = [read(each.value(), context) for each in records]
-    assert [each["output"] for each in found] == [
-        {"user": "eve", "failures": number} for number in (1, 2)
-    ]
-    assert [dict(each.headers())["row_id"].decode() for each in records] == [
-        each["row_id"] for each in found
-    ]
-    assert "does not fit the schema 101 of found-value: output: a list, and the sch" in str(
-        told.value
-    )
-    assert "hush-hush" not in str(told.value)
+    ids = [dict(each.headers())["row_id"].decode() for each in records]
+    outputs_told = [{"user": "eve", "failures": number} for number in (1, 2)]
+    assert [each["output"] for each in found] == outputs_told
+    assert [each["row_id"] for each in found] == ids
+    text = str(told.value)
+    assert "does not fit the schema 101 of found-value: output: a list, and the sch" in text
+    assert "hush-hush" not in text
 
 
 @pytest.mark.parametrize(
     "how", ["with a registry", pytest.param("without one", marks=pytest.mark.long)]
 )
 def test_rows_are_messages_of_a_file_with_a_registry_or_without_one(
-    spark: SparkSession, tmp_path: Path, how: str
+    frame: Frame, tmp_path: Path, how: str
 ) -> None:
     found = FileDescriptorProto(name="own/found.proto", package="own", syntax="proto3")
     fields = found.message_type.add(name="Found").field
@@ -167,15 +140,15 @@ def test_rows_are_messages_of_a_file_with_a_registry_or_without_one(
         cluster.create("found", 1)
         wanted = output(**part, schema_registry={"url": schemas.url}, schema_file=str(descriptors))
         with create_sinks([wanted], surroundings()) as outputs:
-            outputs.write(frame(spark, match(1)), 0, {"match": 1})
+            outputs.write(frame(match(1)), 0, {"match": 1})
         written.write_text(json.dumps(schemas.schemas))
         if how == "without one":
             schemas.fails_with = 503
             wanted = output(**part, schema_file=str(written))
         with create_sinks([wanted], surroundings()) as outputs:
-            outputs.write(frame(spark, match(2)), 1, {"match": 1})
+            outputs.write(frame(match(2)), 1, {"match": 1})
             with pytest.raises(OutputFailed, match=r"'kafka': .*row 0*3 of rule .*failures"):
-                outputs.write(frame(spark, match(3, output='{"failures": "few"}')), 2, {"match": 1})
+                outputs.write(frame(match(3, output='{"failures": "few"}')), 2, {"match": 1})
         records = cluster.records("found", [0])
         read = ProtobufMessages(SchemasInFile.of(written.read_text()))
     assert [read(each.value()) for each in records] == [
@@ -188,9 +161,7 @@ def test_rows_are_messages_of_a_file_with_a_registry_or_without_one(
     assert len(records) == 2
 
 
-def test_a_topic_that_cannot_be_written_to_ends_the_batch_and_says_where_to_look(
-    spark: SparkSession,
-) -> None:
+def test_a_topic_that_takes_nothing_ends_the_batch_and_says_where_to_look(frame: Frame) -> None:
     options = {
         "kafka.bootstrap.servers": "127.0.0.1:1",
         "kafka.delivery.timeout.ms": 300,
@@ -199,7 +170,7 @@ def test_a_topic_that_cannot_be_written_to_ends_the_batch_and_says_where_to_look
     wanted = output(type="kafka", topic="found", options=options)
     outputs = create_sinks([wanted], surroundings())
     with pytest.raises(OutputFailed, match=r"topic found: .* brokers 127\.0\.0\.1:1") as told:
-        outputs.write(frame(spark, match()), 0, {"match": 1})
+        outputs.write(frame(match()), 0, {"match": 1})
     outputs.close()
     assert "hush-hush" not in str(told.value)
 
@@ -209,24 +180,18 @@ def row_ids(rows: DataFrame, batch_id: int = 0) -> list[str]:
 
 
 @pytest.mark.long
-def test_rows_have_the_same_names_whenever_and_in_whatever_order_they_are_written(
-    spark: SparkSession,
-) -> None:
+def test_rows_have_the_same_names_in_whatever_order_they_are_written(frame: Frame) -> None:
     rows = [match(), late("ana"), late("ana"), late("eve"), error(), side("audit")]
-    first = row_ids(frame(spark, *rows))
+    first = row_ids(frame(*rows))
     assert len(set(first)) == len(rows)
-    assert row_ids(frame(spark, *reversed(rows)).repartition(3)) == first
-    assert row_ids(frame(spark, *rows), batch_id=1) != first
+    assert row_ids(frame(*reversed(rows)).repartition(3)) == first
+    assert row_ids(frame(*rows), batch_id=1) != first
 
 
 @pytest.mark.long
-def test_a_match_is_named_by_its_id_in_every_batch(spark: SparkSession) -> None:
-    assert row_ids(frame(spark, match()), 0) == row_ids(frame(spark, match()), 1) == [f"{1:032x}"]
-
-
-@pytest.mark.long
-def test_several_outputs_of_one_match_have_names_of_their_own(spark: SparkSession) -> None:
-    rows = frame(spark, match(output="1"), match(output="2"), side("audit", match_id=f"{1:032x}"))
-    found = row_ids(rows)
-    assert found[:2] == [f"{1:032x}", f"{1:032x}-2"]
-    assert len(set(found)) == 3
+def test_a_match_is_named_by_its_id_in_every_batch_and_several_outputs_apart(frame: Frame) -> None:
+    rows = frame(match(output="1"), match(output="2"), side("audit", match_id=f"{1:032x}"))
+    for batch_id in (0, 1):
+        found = row_ids(rows, batch_id)
+        assert found[:2] == [f"{1:032x}", f"{1:032x}-2"]
+        assert len(set(found)) == 3

@@ -9,7 +9,6 @@ from typing import Any
 import duckdb
 import pytest
 import yaml
-from pyspark.sql import SparkSession
 from sqlalchemy import text
 
 from cep.definition.checking import check_definition
@@ -18,28 +17,21 @@ from cep.expression import Schema
 from cep.instants import iso_text
 from processor_runtime.alerting.group_rows import group_rows
 from processor_runtime.alerting.groups import Group
-from processor_runtime.job_file.outputs import (
-    JdbcOutput,
-    KafkaOutput,
-    ServiceOutput,
-    WebhookOutput,
-)
+from processor_runtime.job_file.outputs import JdbcOutput, KafkaOutput, ServiceOutput, WebhookOutput
 from processor_runtime.spark.sinks.files.sink import FileSink
 from processor_runtime.spark.sinks.jdbc.database import database_engine
 from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
 from processor_runtime.spark.sinks.webhook.requests import signature
 from tests.api.running import postgresql_schema_named
 from tests.docs.fences import Fence, fences, rows
-from tests.processor_runtime.sinks.rows import error, frame, match, output, surroundings
+from tests.processor_runtime.sinks.rows import Frame, error, match, output, surroundings
 
 PAGE = "docs/outputs.md"
 
 
 def shown(language: str, heading: str) -> str:
-    (fence,) = (
-        each for each in fences(PAGE) if (each.language, each.heading) == (language, heading)
-    )
-    return fence.text
+    (text,) = (f.text for f in fences(PAGE) if (f.language, f.heading) == (language, heading))
+    return text
 
 
 def test_the_outputs_of_the_example_are_outputs() -> None:
@@ -71,13 +63,8 @@ def test_the_rule_of_an_example_is_one(example: Fence) -> None:
 
 
 def test_every_option_in_the_tables_is_one() -> None:
-    models: dict[str, Any] = {
-        "`type: kafka`": KafkaOutput,
-        "`type: jdbc`": JdbcOutput,
-        "`type: webhook`": WebhookOutput,
-        "`type: service`": ServiceOutput,
-    }
-    known = {name for model in models.values() for name in model.model_fields}
+    models: list[Any] = [KafkaOutput, JdbcOutput, WebhookOutput, ServiceOutput]
+    known = {name for model in models for name in model.model_fields}
     tables = rows(PAGE, "option", "meaning")
     named = {name.strip("`") for row in tables for name in row["option"].split(", ")}
     assert len(named) > 15
@@ -94,9 +81,9 @@ def test_a_signature_is_checked_as_the_page_shows() -> None:
 
 
 @pytest.mark.spark
-def test_a_row_is_the_json_that_the_page_shows(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_row_is_the_json_that_the_page_shows(frame: Frame, tmp_path: Path) -> None:
     sink = FileSink(output(type="json", path=str(tmp_path)), surroundings())
-    sink.write(frame(spark, match()), 0, 1)
+    sink.write(frame(match()), 0, 1)
     (file,) = tmp_path.glob("batch=0/*.json")
     written = json.loads(file.read_text("utf-8"))
     expected = json.loads(shown("json", "Columns"))
@@ -107,8 +94,6 @@ def test_a_row_is_the_json_that_the_page_shows(spark: SparkSession, tmp_path: Pa
 def test_the_row_of_a_group_is_as_the_page_shows_it() -> None:
     row = json.loads(shown("json", GROUPS))
     told = row["output"]
-    ids = tuple(told["match_ids"])
-    hashes = tuple(f"{number:016x}" for number in range(480))
     group = Group(
         id=row["tag"],
         processor_id=row["processor_id"],
@@ -121,8 +106,8 @@ def test_the_row_of_a_group_is_as_the_page_shows_it() -> None:
         last_ms=row["end_ms"],
         matches=500,
         versions=(2,),
-        match_ids=ids,
-        keys=hashes,
+        match_ids=tuple(told["match_ids"]),
+        keys=tuple(f"{number:016x}" for number in range(480)),
     )
     (written,) = group_rows([group], row["epoch"])
     assert json.loads(written.output or "") == told
@@ -133,26 +118,23 @@ def test_the_row_of_a_group_is_as_the_page_shows_it() -> None:
 
 
 @pytest.mark.spark
-def test_parquet_is_read_with_the_query_that_the_page_shows(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_parquet_is_read_with_the_query_that_the_page_shows(frame: Frame, tmp_path: Path) -> None:
     sink = FileSink(output(type="parquet", path=str(tmp_path / "matches")), surroundings())
-    sink.write(frame(spark, match(1), match(2)), 0, 2)
-    query = shown("sql", "`type: json`, `type: parquet`").replace(
-        "'matches", f"'{tmp_path}/matches"
-    )
+    sink.write(frame(match(1), match(2)), 0, 2)
+    query = shown("sql", "`type: json`, `type: parquet`")
+    query = query.replace("'matches", f"'{tmp_path}/matches")
     with duckdb.connect() as connection:
         assert connection.execute(query).fetchall() == [("failed-logins", 2)]
 
 
 @pytest.mark.spark
-def test_rows_are_written_to_a_table_as_the_page_creates_it(spark: SparkSession) -> None:
+def test_rows_are_written_to_a_table_as_the_page_creates_it(frame: Frame) -> None:
     with postgresql_schema_named("percept_outputs_page") as url:
         engine = database_engine(url, None, None)
         with engine.begin() as connection:
             connection.execute(text(shown("sql", "`type: jdbc`")))
         sink = JdbcSink(output(type="jdbc", url=url, table="matches"), surroundings())
-        sink.write(frame(spark, match(), error()), 0, 2)
+        sink.write(frame(match(), error()), 0, 2)
         sink.close()
         with engine.begin() as connection:
             count = connection.execute(text("SELECT count(*) FROM matches")).scalar_one()

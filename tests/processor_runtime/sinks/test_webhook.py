@@ -14,7 +14,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from pyspark.sql import SparkSession
 
 from discoverers.clock import Backoff
 from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
@@ -25,7 +24,7 @@ from processor_runtime.spark.sinks.webhook.requests import (
     idempotency_key,
 )
 from processor_runtime.spark.sinks.webhook.sink import WebhookSink, parts
-from tests.processor_runtime.sinks.rows import frame, late, match, output, surroundings
+from tests.processor_runtime.sinks.rows import Frame, late, match, output, surroundings
 
 URL = "https://hooks.example.org/services/T000/hush-hush"
 
@@ -64,7 +63,6 @@ class Receiver:
     def deliver(
         self, body: bytes = b"[]", give_up_after_seconds: float = 1_000, **keys: Any
     ) -> None:
-        """Deliver one body."""
         with self.requests_to(**keys) as requests:
             requests.deliver(body, "key-1", Deadline.after(give_up_after_seconds, lambda: 0.0))
 
@@ -136,22 +134,23 @@ def dripping_server(released: threading.Event) -> Iterator[str]:
         thread.join()
 
 
-def test_an_answer_that_comes_drop_by_drop_has_an_end() -> None:
+@pytest.mark.parametrize(
+    ("of_request", "of_batch", "told"),
+    [
+        ({"timeout_seconds": 0.2, "retries": 0}, 60, r"there was no answer within 0\.2 s"),
+        # The time of a request is never more than is left for the batch.
+        ({"timeout_seconds": 300}, 0.2, "the time for this batch is up"),
+    ],
+)
+def test_an_answer_that_comes_drop_by_drop_has_an_end(
+    of_request: dict[str, Any], of_batch: float, told: str
+) -> None:
     released = threading.Event()
     with dripping_server(released) as url:
-        requests = WebhookRequests(webhook(url=url, timeout_seconds=0.2, retries=0))
-        with pytest.raises(WebhookRefused, match=r"there was no answer within 0\.2 s"):
-            requests.deliver(b"[]", "key-1", Deadline.after(60))
-        requests.close()
-
-
-def test_the_time_of_a_request_is_never_more_than_is_left_for_the_batch() -> None:
-    released = threading.Event()
-    with dripping_server(released) as url:
-        requests = WebhookRequests(webhook(url=url, timeout_seconds=300))
+        requests = WebhookRequests(webhook(url=url, **of_request))
         began = time.monotonic()
-        with pytest.raises(WebhookRefused, match="the time for this batch is up"):
-            requests.deliver(b"[]", "key-1", Deadline.after(0.2))
+        with pytest.raises(WebhookRefused, match=told):
+            requests.deliver(b"[]", "key-1", Deadline.after(of_batch))
         requests.close()
     assert time.monotonic() - began < 60
 
@@ -174,17 +173,16 @@ def test_a_key_names_job_batch_and_content() -> None:
 
 
 @pytest.mark.spark
-def test_a_batch_that_is_written_again_makes_the_same_requests(spark: SparkSession) -> None:
+def test_a_batch_that_is_written_again_makes_the_same_requests(frame: Frame) -> None:
     rows = [*map(match, range(5)), late("ana"), late("ana")]
     posted = []
     for order in (rows, list(reversed(rows))):
         receiver = Receiver()
         with receiver.requests_to() as requests:
             sink = WebhookSink(webhook(rows_per_request=3), surroundings(), requests)
-            sink.write(frame(spark, *order).repartition(3), 8, 7)
-        posted.append(
-            [(each.headers["Idempotency-Key"], each.content) for each in receiver.requests]
-        )
+            sink.write(frame(*order).repartition(3), 8, 7)
+        sent = ((each.headers["Idempotency-Key"], each.content) for each in receiver.requests)
+        posted.append(list(sent))
     assert posted[0] == posted[1]
     assert [len(json.loads(body)) for _, body in posted[0]] == [3, 3, 1]
     first = json.loads(posted[0][0][1])[0]
@@ -194,9 +192,9 @@ def test_a_batch_that_is_written_again_makes_the_same_requests(spark: SparkSessi
 @pytest.mark.long
 @pytest.mark.spark
 def test_what_cannot_be_delivered_is_logged_as_lost_or_fails_the_batch(
-    spark: SparkSession, caplog: pytest.LogCaptureFixture
+    frame: Frame, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = frame(spark, *map(match, range(5)))
+    rows = frame(*map(match, range(5)))
     wanted = {"rows_per_request": 2, "retries": 0}
     receiver = Receiver([httpx2.Response(204), httpx2.Response(403)])
     with receiver.requests_to() as requests:
@@ -224,14 +222,12 @@ def test_what_cannot_be_delivered_is_logged_as_lost_or_fails_the_batch(
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_a_failure_names_the_receiver_but_neither_its_path_nor_the_token(
-    spark: SparkSession,
-) -> None:
+def test_a_failure_names_the_receiver_but_neither_its_path_nor_the_token(frame: Frame) -> None:
     keys = {"url": "http://127.0.0.1:1/services/hush-hush", "retries": 0}
     wanted = webhook(**keys, token_env="HOOK")  # noqa: S106 - the name of a variable
     around = surroundings(environment={"HOOK": "t0ken"})
     with create_sinks([wanted], around) as outputs, pytest.raises(OutputFailed) as told:
-        outputs.write(frame(spark, match()), 0, {"match": 1})
+        outputs.write(frame(match()), 0, {"match": 1})
     assert str(told.value).startswith("output 'webhook': WebhookRefused: tried 1 times")
     assert "127.0.0.1" in str(told.value)
     assert "hush-hush" not in str(told.value)

@@ -55,7 +55,7 @@ def test_a_value_of_json_becomes_the_columns_of_the_stream_in_their_order_and_ty
     assert (row.user, str(row.amount), row.tags, row["_malformed"]) == ("a", "12.50", None, None)
 
 
-def test_what_stands_beside_the_value_comes_under_the_names_the_job_file_gives(
+def test_what_stands_beside_the_value_comes_under_names_of_the_job_file(
     spark: SparkSession,
 ) -> None:
     definition = stream(
@@ -63,14 +63,8 @@ def test_what_stands_beside_the_value_comes_under_the_names_the_job_file_gives(
         "headers ARRAY<STRUCT<key: STRING, value: STRING>>",
         "written",
     )
-    beside = {
-        "who": "key",
-        "partition": "partition",
-        "place": "offset",
-        "written": "timestamp",
-        "topic": "topic",
-        "headers": "headers",
-    }
+    same = {name: name for name in ("partition", "topic", "headers")}
+    beside = same | {"who": "key", "place": "offset", "written": "timestamp"}
     frame = records(spark, b'{"action": "fail", "who": "not this"}')
 
     (row,) = events_of(frame, kafka(beside), definition).collect()
@@ -89,9 +83,7 @@ def test_what_stands_beside_the_value_comes_under_the_names_the_job_file_gives(
     assert row.written.timestamp() == WRITTEN_AT.timestamp()
 
 
-def test_malformed_values_are_kept_with_their_text_their_place_and_the_reason(
-    spark: SparkSession,
-) -> None:
+def test_malformed_values_are_kept_with_text_place_and_reason(spark: SparkSession) -> None:
     frame = records(
         spark,
         b'{"user": "a", "amount": "many", "ts": "yesterday"}',
@@ -112,8 +104,7 @@ def test_malformed_values_are_kept_with_their_text_their_place_and_the_reason(
     told = [malformed(row) for row in bad]
     assert [each["reason"] for each in told] == [
         "does not fit the stream's schema: amount, ts",
-        "not a JSON object",
-        "not a JSON object",
+        *["not a JSON object"] * 2,
         "the value is NULL",
         "not a JSON object",
         "a field inside a column does not fit the stream's schema",

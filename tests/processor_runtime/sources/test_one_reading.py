@@ -65,12 +65,17 @@ Found = set[tuple[str | None, str, str]]
 EXPECTED: Final[Found] = {("0042", "e1", "e4"), ("42", "e6", "e5"), (None, "e7", "e8")}
 
 
+def put_rule(
+    folder: Path, rule: dict[str, Any], write: Callable[[Any], str] = yaml.safe_dump
+) -> None:
+    for name, document in (("odd", STREAM), ("a-then-b", rule)):
+        (folder / f"{name}.yaml").write_text(write(document), encoding="utf-8")
+
+
 @pytest.fixture(params=["jsonl", "csv"])
 def events(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The file of events, beside the documents of the rule and its stream."""
-    for document in (STREAM, RULE):
-        name = document.get("id") or document["name"]
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    put_rule(tmp_path, RULE)
     path = tmp_path / f"events.{request.param}"
     if request.param == "csv":
         lines = [",".join(COLUMNS)]
@@ -128,15 +133,9 @@ def by_draft(events: Path) -> Found:
     written = WrittenRule({"pattern": PATTERN, "key_by": ["code"]}, DDL, EventTime("ts", ("seq",)))
     report = run_trial(read_rule(written), given, let_time_pass=False)
     return {
-        found(
-            each.key[0], {name: [EVENTS[place] for place in at] for name, at in each.steps.items()}
-        )
+        found(each.key[0], {name: map(EVENTS.__getitem__, at) for name, at in each.steps.items()})
         for each in report.matches
     }
-
-
-def events_at(places: Mapping[str, Iterable[int]]) -> dict[str, list[dict[str, Any]]]:
-    return {name: [EVENTS[place] for place in at] for name, at in places.items()}
 
 
 def by_find_matches(events: Path) -> Found:
@@ -160,23 +159,14 @@ def by_backtest(events: Path) -> Found:
     rules = rules_in(documents, None, streams)
     run = ready(rules.versions, streams["odd"], RuleDefaults(None))
     history = read_history([events], streams["odd"])
-    rows = (
-        row for batch in replayed(run.rules, history, closes_windows=True) for row in batch.rows
-    )
+    batches = replayed(run.rules, history, closes_windows=True)
+    rows = (row for batch in batches for row in batch.rows)
     return {found(json.loads(row.key or "")[0], json.loads(row.events or "")) for row in rows}
 
 
-READERS: Final[list[Callable[[Path], Found]]] = [
-    by_match,
-    by_sql,
-    by_why,
-    by_draft,
-    by_find_matches,
-    by_backtest,
-]
-
-
-@pytest.mark.parametrize("reader", READERS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "reader", [by_match, by_sql, by_why, by_draft, by_find_matches, by_backtest]
+)
 def test_an_odd_file_gives_the_same_matches(events: Path, reader: Callable[[Path], Found]) -> None:
     assert reader(events) == EXPECTED
 
@@ -186,9 +176,7 @@ def test_so_do_the_examples_of_a_rule(write: Callable[[Any], str], tmp_path: Pat
     places = {event["id"]: place for place, event in enumerate(EVENTS)}
     matches = [{"a": [places[a]], "b": [places[b]]} for _, a, b in EXPECTED]
     rule = RULE | {"examples": [{"events": EVENTS, "matches": matches}]}
-    for document in (STREAM, rule):
-        name = document.get("id") or document["name"]
-        (tmp_path / f"{name}.yaml").write_text(write(document), encoding="utf-8")
+    put_rule(tmp_path, rule, write)
     assert "1 example run" in run("test", tmp_path)
 
 

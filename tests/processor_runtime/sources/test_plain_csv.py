@@ -18,6 +18,7 @@ from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
 from processor_runtime.spark.sources.parsing import RAW, reader_options, reader_schema
 from processor_runtime.spark.sources.plain_files import plain_form
 from processor_runtime.spark.sources.text_values import text_value
+from tests.processor_runtime.sources.streams import struct
 
 FORM: Final = CsvForm(
     {
@@ -152,11 +153,7 @@ def test_the_header_must_name_the_columns() -> None:
             events(other + "1;x\n", form)
 
 
-def schema(**types: T.DataType) -> T.StructType:
-    return T.StructType([T.StructField(name, each) for name, each in types.items()])
-
-
-SCHEMA: Final = schema(
+SCHEMA: Final = struct(
     number=T.LongType(),
     text=T.StringType(),
     real=T.DoubleType(),
@@ -190,13 +187,13 @@ def test_which_sources_are_plain(keys: dict[str, Any], *, is_plain: bool) -> Non
 def test_other_types_and_single_columns_are_left_to_spark() -> None:
     source = Source.model_validate({"format": "csv", "path": "/missing"})
     at, number = T.TimestampType(), T.IntegerType()
-    assert plain_form(source, schema(at=at, other=number), "at") is not None
+    assert plain_form(source, struct(at=at, other=number), "at") is not None
     for columns in (
-        schema(at=at, other=T.DecimalType(5, 2)),
-        schema(at=at, other=T.StringType("UNICODE_CI")),
-        schema(at=T.DateType(), other=number),
-        schema(at=number, other=number),
-        schema(at=at),
+        struct(at=at, other=T.DecimalType(5, 2)),
+        struct(at=at, other=T.StringType("UNICODE_CI")),
+        struct(at=T.DateType(), other=number),
+        struct(at=number, other=number),
+        struct(at=at),
     ):
         assert plain_form(source, columns, "at") is None
 
@@ -212,33 +209,10 @@ def test_files_that_are_there_are_looked_into(tmp_path: Path) -> None:
 _ODD: Final = [
     *("", " ", "0", "-0", "+5", "--5", "5.0", "007", "1e3", "1E+3", ".5", "5.", "1_000", "0x1F"),
     *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "32768", "1,5"),
-    *(
-        "nan",
-        "NaN",
-        "Inf",
-        "-Infinity",
-        "1d",
-        "1f",
-        "1e-400",
-        "4.9E-324",
-        "2.2250738585072011e-308",
-    ),
+    *("nan", "NaN", "Inf", "-Infinity", "1d", "1f", "1e-400", "4.9E-324"),
+    *("2.2250738585072011e-308", "\\", "a\\", '"', 'a"b', '"a"', "'", "#", "#a", "é"),
+    *("\u0661", "\u00a05", "5\u00a0", "\u2028"),
     *("0.1", "123456789012345678901234567890.5", "true", "False", "TRUE", "t", "1", "yes", "null"),
-    *(
-        "\\",
-        "a\\",
-        '"',
-        'a"b',
-        '"a"',
-        "'",
-        "#",
-        "#a",
-        "é",
-        "\u0661",
-        "\u00a05",
-        "5\u00a0",
-        "\u2028",
-    ),
     *(AT, "2026-05-01T10:00:00.123Z", "2026-05-01T10:00:00.123456Z", "2026-05-01T10:00:60Z"),
     *("2026-02-29T10:00:00Z", "2026-05-01", "2026-05-01T10:00:00+02:00", "1969-12-31T23:59:59Z"),
     *("2026-05-01T10:00:00.12Z", "2099-12-31T23:59:59.999999Z", "1970-01-01T00:00:00Z"),
@@ -281,11 +255,7 @@ _HEADER: Final = ",".join(SCHEMA.names)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "header",
-    [
-        None,
-        _HEADER,
-        pytest.param('"' + _HEADER.replace(",", '","') + '"', marks=pytest.mark.long),
-    ],
+    [None, _HEADER, pytest.param('"' + _HEADER.replace(",", '","') + '"', marks=pytest.mark.long)],
 )
 def test_what_is_read_is_what_spark_reads(
     spark: SparkSession, tmp_path: Path, header: str | None

@@ -19,7 +19,7 @@ from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
 from processor_runtime.rows.plain_parquet import ParquetForm, rows_at_once
 from processor_runtime.spark.sources.columns import stream_schema, typed_columns
 from processor_runtime.spark.sources.plain_files import plain_form
-from tests.processor_runtime.sources.streams import stream
+from tests.processor_runtime.sources.streams import stream, struct
 
 DDL: Final = "at TIMESTAMP, number BIGINT, text STRING, real DOUBLE, truth BOOLEAN, small SMALLINT"
 TYPES: Final = {
@@ -55,9 +55,7 @@ def frame(**columns: Any) -> pl.DataFrame:
         "truth": [True],
         "small": pl.Series([1], dtype=pl.Int16),
     }
-    return pl.DataFrame(
-        {name: each for name, each in (given | columns).items() if each is not None}
-    )
+    return pl.DataFrame({name: of for name, of in (given | columns).items() if of is not None})
 
 
 def test_columns_are_taken_by_name_and_others_left() -> None:
@@ -115,9 +113,7 @@ def test_text_that_is_no_utf8_is_mended_as_everywhere() -> None:
 
 
 def test_which_sources_are_plain(tmp_path: Path) -> None:
-    schema = T.StructType(
-        [T.StructField("at", T.TimestampType()), T.StructField("number", T.LongType())]
-    )
+    schema = struct(at=T.TimestampType(), number=T.LongType())
 
     def is_plain(**keys: Any) -> bool:
         source = {"format": "parquet", "path": str(tmp_path)} | keys

@@ -6,8 +6,7 @@ events ──► files of a source, in order of arrival ──job──► rows 
 
 import gzip
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -20,11 +19,12 @@ import polars as pl
 from pydantic_core import from_json
 
 from cep.pattern.document.files import read_documents
+from tests.processor_runtime.written_rows import Row, Steps, ids_by_step
 
 ROOT: Final = Path(__file__).parents[3]
 DATA: Final = ROOT / "tests" / "data"
 
-Found = tuple[tuple[Any, ...], tuple[tuple[str, tuple[int, ...]], ...], int | None]
+Found = tuple[tuple[Any, ...], Steps, int | None]
 """Key, ids of the events by step, and when it was found, in milliseconds, where SQL says so."""
 
 
@@ -110,7 +110,6 @@ class Rule:
 
     @property
     def processor_id(self) -> str:
-        """The id in the document."""
         (document,) = read_documents(self.document.read_text(encoding="utf-8"), ".yaml")
         return str(document.data["id"])
 
@@ -129,41 +128,23 @@ class Rule:
         """Whether the query says when each match is found."""
         return "found_at" in self.query.read_text(encoding="utf-8")
 
-    def found_by_job(self, rows: Iterable[Mapping[str, Any]]) -> list[Found]:
+    def found_by_job(self, rows: Iterable[Row]) -> list[Found]:
         """Return what rows of a job say was found."""
         wanted, is_timed = (self.processor_id, self.kind), self.is_timed
+        own = (row for row in rows if (row.get("processor_id"), row["kind"]) == wanted)
         return [
             (
                 tuple(row["key"]),
-                tuple(
-                    sorted(
-                        (step, tuple(event["event_id"] for event in events))
-                        for step, events in row["events"].items()
-                        if events
-                    )
-                ),
+                tuple(sorted(ids_by_step(row))),
                 row["end_ms"] if is_timed else None,
             )
-            for row in rows
-            if (row.get("processor_id"), row["kind"]) == wanted
+            for row in own
         ]
 
 
 @cache
 def rules(name: str) -> tuple[Rule, ...]:
-    """Return the rules of a data set, one per query."""
     return tuple(Rule(name, path) for path in sorted(DATA_SETS[name].rules.glob("*.sql")))
-
-
-def differences(wanted: Iterable[Found], given: Iterable[Found]) -> list[str]:
-    """Return a few lines about what is missing and what should not be there; none if equal."""
-    wanted, given = Counter(wanted), Counter(given)
-    missing, extra = wanted - given, given - wanted
-    lines = [f"only in SQL: {item}" for item in list(missing.elements())[:3]]
-    lines += [f"only in the job: {item}" for item in list(extra.elements())[:3]]
-    if lines:
-        lines.append(f"{missing.total()} only in SQL, {extra.total()} only in the job")
-    return lines
 
 
 def _found(row: dict[str, Any]) -> Found:

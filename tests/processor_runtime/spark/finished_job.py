@@ -18,14 +18,7 @@ def job(
     on_batch: Callable[[BatchDone], None] = lambda _done: None,
     **keys: Any,
 ) -> StreamingJob:
-    """Return a job that reads `folder/in` with the rules in `folder/rules` and writes `folder/out`.
-
-    Args:
-        spark: the session.
-        folder: a directory of its own.
-        on_batch: told of each batch.
-        keys: more keys of the job file.
-    """
+    """Return a job from `folder/in`, by the rules in `folder/rules`, to `folder/out`."""
     document = {
         "name": "test",
         "source": {"format": "json", "path": str(folder / "in"), "max_files_per_batch": 1},

@@ -58,21 +58,12 @@ class Collected:
 
     @property
     def rows(self) -> list[OutputRow]:
-        """The rows of all batches."""
         return [row for batch_id in sorted(self.batches) for row in self.batches[batch_id]]
 
 
 @dataclass(frozen=True, slots=True)
 class StageQuery:
-    """A query over the events of a stream, each batch a file.
-
-    Args:
-        spark: the session.
-        folder: a directory of its own.
-        stream: what events look like.
-        shards: how many shards there are.
-        filters: whether the first stage keeps back events to which no rule reacts.
-    """
+    """A query over the events of a stream, each batch a file."""
 
     spark: SparkSession
     folder: Path
@@ -83,12 +74,7 @@ class StageQuery:
     def run(
         self, batches: Iterable[Sequence[Event]], rules_of: Callable[[int], Snapshot]
     ) -> dict[int, list[OutputRow]]:
-        """Run these batches, and those without events that let time pass; return their rows.
-
-        Args:
-            batches: events in order of arrival.
-            rules_of: gives the snapshot that is the newest when a batch begins, by its number.
-        """
+        """Run these batches, and those without events that let time pass; return their rows."""
         self._write(batches)
         outputs = Collected()
         checkpoint = str(self.folder / "checkpoint")

@@ -1,6 +1,5 @@
 """Values that Spark reads and Python cannot hold, through whole jobs: from files, to files."""
 
-import json
 import os
 from decimal import Decimal
 from pathlib import Path
@@ -9,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
+from tests.letters import sequence
+from tests.processor_runtime.rule_documents import put_events, put_job, rule_of, stream_of
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
@@ -20,22 +20,8 @@ YEAR_10000_US = 253_402_300_800_000_000
 
 
 def publish(folder: Path, schema: str) -> None:
-    stream = {"name": "letters", "schema": schema, "event_time_column": "ts"}
-    rule = {
-        "id": "ab",
-        "stream": "letters",
-        "pattern": {
-            "steps": [
-                {"name": "a", "where": "name = 'a'"},
-                {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
-            ],
-        },
-        "key_by": ["user"],
-    }
-    (folder / "rules").mkdir()
-    text = yaml.safe_dump_all([stream, rule])
-    (folder / "rules" / "rules.yaml").write_text(text, encoding="utf-8")
-    (folder / "in").mkdir()
+    rule = rule_of("ab", "letters", sequence("ab"), key_by=["user"])
+    put_job(folder, stream_of("letters", schema), rule)
 
 
 def of_kind(rows: list[Row], kind: str) -> list[Row]:
@@ -55,11 +41,7 @@ def test_microseconds_in_a_column_of_milliseconds_become_errors_and_the_job_goes
         {"user": "ana", "name": "b", "ts": BEGIN_MS + 2},
         {"user": "dan", "name": "x", "ts": BEGIN_MS + 3},
     ]
-    for number, event in enumerate(events):
-        path = tmp_path / "in" / f"{number}.json"
-        path.write_text(json.dumps(event), encoding="utf-8")
-        os.utime(path, (number, number))  # Spark reads files in order of their age
-
+    put_events(tmp_path / "in", [[event] for event in events])
     for _ in range(2):
         job(spark, tmp_path, stream="letters").run()
 

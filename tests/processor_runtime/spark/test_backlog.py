@@ -7,6 +7,7 @@ import pytest
 from processor_runtime.spark.sources.backlog import unread_events
 
 READ = '{"payments":{"0":100,"1":40}}'
+NOT_COMPARABLE = [(None, None), ('{"logOffset":3}', None), ("7", "9"), ("x", "{}"), (READ, None)]
 NEWEST = '{"payments":{"0":130,"1":45,"2":7}}'
 
 
@@ -14,25 +15,18 @@ def source(read: Any, newest: Any) -> dict[str, Any]:
     return {"endOffset": read, "latestOffset": newest}
 
 
-def test_offsets_of_kafka_are_counted_per_partition() -> None:
-    assert unread_events([source(READ, NEWEST)]) == 30 + 5 + 7
-    assert unread_events([source(READ, READ)]) == 0
-
-
-def test_offsets_may_be_mappings() -> None:
-    assert unread_events([source({"t": {"0": 1}}, {"t": {"0": 4}})]) == 3
-
-
 @pytest.mark.parametrize(
-    ("read", "newest"),
-    [(None, None), ('{"logOffset":3}', None), ("7", "9"), ("x", NEWEST), (READ, None)],
+    ("read", "newest", "count"),
+    [
+        (READ, NEWEST, 30 + 5 + 7),
+        (READ, READ, 0),
+        ({"t": {"0": 1}}, {"t": {"0": 4}}, 3),
+        ('{"t":{"0":9}}', '{"t":{"0":4}}', 0),  # emptied meanwhile
+        *((read, newest, None) for read, newest in NOT_COMPARABLE),
+    ],
 )
-def test_a_source_that_tells_nothing_comparable_has_no_known_backlog(
-    read: Any, newest: Any
+def test_events_that_wait_are_counted_where_the_source_tells_them(
+    read: Any, newest: Any, count: int | None
 ) -> None:
-    assert unread_events([source(read, newest)]) is None
-    assert unread_events([source(read, newest), source(READ, NEWEST)]) == 42
-
-
-def test_a_partition_that_was_emptied_meanwhile_counts_nothing() -> None:
-    assert unread_events([source('{"t":{"0":9}}', '{"t":{"0":4}}')]) == 0
+    assert unread_events([source(read, newest)]) == count
+    assert unread_events([source(read, newest), source(READ, NEWEST)]) == (count or 0) + 42

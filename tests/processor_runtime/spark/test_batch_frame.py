@@ -1,7 +1,5 @@
 """Groups and budgets on rows in Spark: as on rows in a list, whatever is found where."""
 
-import json
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-import yaml
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cep.instants import iso_text
 from contract.service.tokens import Role
@@ -26,6 +23,7 @@ from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL
 from tests.discoverers.rule_service import RuleService
 from tests.patience import eventually
+from tests.processor_runtime.rule_documents import put_events, put_job, rule_of, stream_of
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import written
 
@@ -36,12 +34,14 @@ def found_rows(random: Random) -> list[OutputRow]:
         name, end_ms = random.choice("pqr"), random.randrange(-20, 40)
         first = OutputRow("match", None, name, random.randint(1, 2), 1, "[]", f"{number:032x}")
         first = first._replace(start_ms=end_ms, end_ms=end_ms)
-        rows += [
-            first,
-            first._replace(match_id=f"{random.getrandbits(128):032x}", tag=f":{first.match_id}::"),
-        ]
+        match_id = f"{random.getrandbits(128):032x}"
+        rows += [first, first._replace(match_id=match_id, tag=f":{first.match_id}::")]
         rows.append(first._replace(kind=random.choice(["side", "shadow", "suppressed"]), tag="t"))
     return [*rows, OutputRow("late", start_ms=3), OutputRow("error", error="{}")]
+
+
+def shown(frame: DataFrame) -> list[str]:
+    return sorted(map(repr, frame.collect()))
 
 
 @pytest.mark.long
@@ -82,18 +82,13 @@ def test_spark_holds_back_the_same_rows(spark: SparkSession) -> None:
     held_back = settled.settle(cutoffs)
     written = settled.frame
     assert written.columns == frame.columns
-    assert sorted(map(repr, written.collect())) == sorted(
-        map(repr, spark.createDataFrame(expected, OUTPUT_DDL).collect())
-    )
-    assert held_back == sum(
-        before.kind != after.kind for before, after in zip(rows, expected, strict=True)
-    )
-    assert held_back > 0
+    assert shown(written) == shown(spark.createDataFrame(expected, OUTPUT_DDL))
+    changes = [a.kind != b.kind for a, b in zip(rows, expected, strict=True)]
+    assert held_back == sum(changes) > 0
     untouched = BatchFrame(frame)
     assert untouched.settle([]) == 0
-    assert sorted(map(repr, untouched.frame.collect())) == sorted(
-        map(repr, spark.createDataFrame(list(settled_rows(rows, [])), OUTPUT_DDL).collect())
-    )
+    expected = list(settled_rows(rows, []))
+    assert shown(untouched.frame) == shown(spark.createDataFrame(expected, OUTPUT_DDL))
 
 
 @pytest.mark.long
@@ -131,30 +126,16 @@ def test_spark_gathers_the_same_groups(
     assert found[0].grouped_rows == found[1].grouped_rows > 0
     assert in_spark.settle([]) == listed.settle([]) == 0
     expected = spark.createDataFrame(listed.rows, OUTPUT_DDL)
-    assert sorted(map(repr, in_spark.frame.collect())) == sorted(map(repr, expected.collect()))
+    assert shown(in_spark.frame) == shown(expected)
     assert Counter(row.kind for row in listed.rows)["grouped"] == found[0].grouped_rows
 
 
-STREAM = {
-    "name": "logins",
-    "schema": "user STRING, place STRING, ts BIGINT",
-    "event_time_column": "ts",
-}
-RULE = {
-    "id": "p",
-    "stream": "logins",
-    "pattern": {"steps": [{"name": "a"}]},
-    "key_by": ["user"],
-    "alert": {"budget": {"at_most": 5, "for": "1 second"}},
-}
-GROUPED = {
-    "id": "q",
-    "stream": "logins",
-    "pattern": {"steps": [{"name": "a"}]},
-    "key_by": ["user"],
-    "select": {"place": "a.place"},
-    "alert": {"group": {"by": ["place"], "for": "1 second"}},
-}
+STREAM = stream_of("logins", "user STRING, place STRING, ts BIGINT")
+ANY = {"steps": [{"name": "a"}]}
+BUDGET = {"budget": {"at_most": 5, "for": "1 second"}}
+RULE = rule_of("p", "logins", ANY, key_by=["user"], alert=BUDGET)
+GROUPS = {"group": {"by": ["place"], "for": "1 second"}}
+GROUPED = rule_of("q", "logins", ANY, key_by=["user"], select={"place": "a.place"}, alert=GROUPS)
 CLOSES = {"available_now": True, "close_at_end": True}
 
 
@@ -181,20 +162,13 @@ def test_a_job_tells_once_whatever_dies(
 
     One rule has a budget and another groups. Files and the service are told the same.
     """
-    for name in ("rules", "in"):
-        (tmp_path / name).mkdir()
-    rules = yaml.safe_dump([STREAM, RULE, GROUPED])
-    (tmp_path / "rules/rules.yaml").write_text(rules, encoding="utf-8")
+    put_job(tmp_path, STREAM, RULE, GROUPED)
     times = [1_000_000 + place * 250 // 3 for place in range(32)]
     events = [
         {"user": f"user {place % 7}", "place": "xy"[place % 2], "ts": ts}
         for place, ts in enumerate(times)
     ]
-    for number in range(2):
-        lines = map(json.dumps, events[number * 16 : (number + 1) * 16])
-        path = tmp_path / f"in/{number}.json"
-        path.write_text("\n".join(lines), encoding="utf-8")
-        os.utime(path, (1_000 + number, 1_000 + number))
+    put_events(tmp_path / "in", [events[:16], events[16:]])
     done: list[BatchDone] = []
 
     def on_batch(batch: BatchDone) -> None:
@@ -202,11 +176,8 @@ def test_a_job_tells_once_whatever_dies(
         if len(done) == 2:
             raise _Crash
 
-    output = {
-        "type": "json",
-        "path": str(tmp_path / "out"),
-        "kinds": ["match", "suppressed", "grouped", "group"],
-    }
+    kinds = ["match", "suppressed", "grouped", "group"]
+    output = {"type": "json", "path": str(tmp_path / "out"), "kinds": kinds}
     (tmp_path / "token").write_text(served.token_of[Role.JOB], encoding="utf-8")
     keys = {
         "stream": "logins",

@@ -37,9 +37,7 @@ def name_of(writer: Any) -> str:
     return str(writer.getClass().getName())
 
 
-def test_a_local_checkpoint_is_written_through_the_file_system(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_local_checkpoint_is_written_directly(spark: SparkSession, tmp_path: Path) -> None:
     files = CheckpointFiles(spark, str(tmp_path))
     assert files.is_local
     assert name_of(writer_of(spark, tmp_path)) == f"{_JAVA}.FileContextBasedCheckpointFileManager"

@@ -1,13 +1,11 @@
 """Where rules fail: read from the rows of their errors, and told to the service of a job."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
 from contract.reports import LEFT_OUT, FailedAt
@@ -17,23 +15,15 @@ from processor_runtime.schedule.timeline import Quarantine
 from processor_runtime.spark.failed_events import MOST_VERSIONS, failed_events
 from processor_runtime.spark.plan.stages import OUTPUT_DDL
 from tests.api.documents import STREAM
-from tests.discoverers.rule_service import RuleService
+from tests.discoverers.rule_service import RuleService, serving
+from tests.letters import followed
 from tests.patience import eventually
+from tests.processor_runtime.rule_documents import put_events, put_job, rule_of
 from tests.processor_runtime.spark.finished_job import job
 
-RULE: dict[str, Any] = {
-    "id": "greedy",
-    "stream": "logins",
-    "key_by": ["user"],
-    "pattern": {
-        "steps": [
-            {"name": "fail", "where": "action = 'fail'"},
-            {"name": "end", "contiguity": "followed_by", "where": "action = 'end'"},
-        ],
-        "within": "1 hour",
-    },
-    "limits": {"partial_matches_per_key": 2},
-}
+ENDS = followed(("fail", "action = 'fail'"), ("end", "action = 'end'"), within="1 hour")
+LIMITS = {"partial_matches_per_key": 2}
+RULE = rule_of("greedy", "logins", ENDS, key_by=["user"], limits=LIMITS)
 
 
 def failed(
@@ -43,9 +33,7 @@ def failed(
     return row._replace(events=events, error='{"reason": "limit"}')
 
 
-def test_the_event_that_stopped_a_version_is_told_and_those_of_no_other(
-    spark: SparkSession,
-) -> None:
+def test_the_event_that_stopped_a_version_is_told_and_no_other(spark: SparkSession) -> None:
     large = json.dumps({"note": "x" * 200_000})
     rows = [
         failed("p", 1, 5, '["ana"]', '{"n": 5}'),
@@ -80,11 +68,8 @@ def test_the_event_that_stopped_a_version_is_told_and_those_of_no_other(
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[RuleService]:
-    service = RuleService(tmp_path)
-    service.start()
-    service.request("POST", "/v1/streams", json=STREAM)
-    yield service
-    service.stop()
+    with serving(tmp_path) as service:
+        yield service
 
 
 @pytest.mark.long
@@ -95,16 +80,13 @@ def test_a_job_tells_its_service_where_a_rule_failed_if_it_tells_events(
     spark: SparkSession, tmp_path: Path, served: RuleService, outputs: list[dict[str, Any]]
 ) -> None:
     served.request("POST", "/v1/processors", json=RULE)
-    for name in ("rules", "in"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "rules/rules.yaml").write_text(yaml.safe_dump_all([STREAM, RULE]))
+    put_job(tmp_path, STREAM, RULE)
+    batches = []
     for number in range(6):
         at = f"1970-01-01T00:00:{number * 10:02}"
         fail = {"user": "eve", "action": "fail", "amount": number + 0.5, "ts": f"{at}.900Z"}
-        other = {"user": "ana", "action": "none", "amount": 0.0, "ts": f"{at}.950Z"}
-        path = tmp_path / f"in/{number}.json"
-        path.write_text("\n".join(map(json.dumps, [fail, other])))
-        os.utime(path, (1_000 + number, 1_000 + number))
+        batches.append([fail, {"user": "ana", "action": "none", "amount": 0.0, "ts": f"{at}.950Z"}])
+    put_events(tmp_path / "in", batches)
     (tmp_path / "token").write_text(served.token_of[Role.JOB])
     console = {"type": "json", "path": str(tmp_path / "out"), "kinds": ["match"]}
     job(

@@ -1,4 +1,4 @@
-"""The last line of a failed job: the root of it, in one line, without secrets."""
+"""Why a job has failed: its root in one line, without secrets, from a log of Java, or a death."""
 
 import errno
 import os
@@ -14,6 +14,9 @@ from pyspark.sql import SparkSession
 from contract.problem_text import masked
 from processor_runtime.job_file.problems import JobFileError
 from processor_runtime.spark.failure_text import ending_text, failure_text, secrets_of, without
+from processor_runtime.spark.java_output import LogRefused, java_output_to, told_by_java
+from processor_runtime.spark.worker_deaths import death_in
+from processor_runtime.watch.note import Death, RuleCode, empty_page, page_text, reason_text
 
 # As Spark 4.3 tells them, shortened.
 WORKER = """\
@@ -44,10 +47,7 @@ ABORTED = (
     [
         (WORKER, "OverflowError: date value out of range (key_stage.py, line 116)"),
         (QUERY, f"PySparkException: {LOG_FILE}"),
-        (
-            ABORTED,
-            "PySparkException: SparkException: Python worker exited unexpectedly (crashed).",
-        ),
+        (ABORTED, "PySparkException: SparkException: Python worker exited unexpectedly (crashed)."),
         (
             ABORTED.replace("(crashed).", '(crashed): -percept-code {"what": "its error"}\n  x'),
             "PySparkException: SparkException: Python worker exited unexpectedly (crashed)",
@@ -129,3 +129,80 @@ def test_what_java_raises_is_told_with_its_cause(spark: SparkSession, tmp_path: 
     assert "0.parquet" in told
     assert "is not a Parquet file" in told
     assert "\n" not in told
+
+
+BROKEN = "EOFError (serializers.py, line 604)"
+DEATH = """\
+26/11/23 06:55:52 WARN BlockManager: putting it failed
+Exception in thread "stateConnectionListenerThread" org.apache.hadoop.fs.FSError: a.b.C: full
+\tat org.apache.hadoop.fs.RawLocalFileSystem.write(RawLocalFileSystem.java:549)
+Caused by: java.io.IOException: No space left on device
+\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
+\t... 36 more
+26/11/23 06:55:53 ERROR Executor: Exception in task 1.0 in stage 4.0 (TID 6)
+org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] EOFError
+Caused by: java.io.EOFException
+"""
+
+
+def test_the_thread_that_died_says_why_a_connection_broke_off(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    log.write_text(f'Exception in thread "before" a.B: of another run\n{DEATH}')
+    told = told_by_java(BROKEN, log, since=0)
+    assert told.endswith(f": IOException: No space left on device. See {log}")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_without_a_death_the_log_is_named(tmp_path: Path, *, is_there: bool) -> None:
+    log = tmp_path / "spark.log"
+    if is_there:
+        log.write_text(DEATH)
+    told = told_by_java(BROKEN, log, since=len(DEATH))
+    assert told.endswith(f": see {log}")
+
+
+def test_any_other_reason_stays_as_it_is(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    log.write_text(DEATH)
+    for reason in ("ValueError: x (stages.py, line 1)", "EOFError (rules.py, line 604)"):
+        assert told_by_java(reason, log, since=0) == reason
+
+
+CODE = RuleCode("p", 3, "abc", "the condition f")
+PAGE = empty_page().decode()
+AT_WORK = f"+{page_text(CODE).decode()}of a longer note\n"
+TRACE = '\nTimeout (0:00:32)!\nThread 0x0 (most recent call first):\n  File "x.py", line 3 in f\n'
+
+
+def crashed(text: str) -> str:
+    return (
+        "Job aborted due to stage failure: Lost task 0.0 in stage 2.0 (TID 2): "
+        f"org.apache.spark.SparkException: Python worker exited unexpectedly (crashed): {text}\n"
+        "\tat org.apache.spark.api.python.BasePythonRunner.applyOrElse(PythonRunner.scala:1143)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "death"),
+    [
+        (crashed(PAGE), Death()),
+        (crashed(AT_WORK), Death(CODE)),
+        (crashed(AT_WORK.replace("+", "-", 1)), Death()),
+        (crashed(AT_WORK + reason_text('it was "full"')), Death(CODE, 'it was "full"')),
+        (crashed(AT_WORK + TRACE), Death(CODE, "it did not return within 30 seconds")),
+        ("Python worker exited unexpectedly (crashed). Consider setting 'spark…", Death()),
+        ("ExecutorLostFailure (executor 1 exited caused by one of the running tasks)", Death()),
+        ('An exception was thrown: Traceback\n  File "x.py", line 2, in f\nMemoryError', Death()),
+        ("ValueError: MemoryErrors are no news", None),
+        ("[PATH_NOT_FOUND] no such path", None),
+    ],
+)
+def test_the_death_of_a_worker_is_read(said: str, death: Death | None) -> None:
+    assert death_in(said, 30.0) == death
+
+
+def test_a_log_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
+    told = f"{tmp_path} cannot be written: Is a directory. Name a file in it"
+    with pytest.raises(LogRefused) as refused, java_output_to(tmp_path):
+        pass
+    assert str(refused.value) == told

@@ -17,6 +17,8 @@ from processor_runtime.spark.java_options import java_options
 from processor_runtime.spark.session import _SETTINGS
 
 PARALLEL = {"spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"}
+VARIABLES = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"]
+VARIABLES += ["PYSPARK_SUBMIT_ARGS"]
 CHOSEN = "-Xmx2g -XX:+UseZGC"
 MEMORY = ("GLIBC_TUNABLES", "POLARS_THP", "ARROW_DEFAULT_MEMORY_POOL", "_RJEM_MALLOC_CONF")
 STARTED = """
@@ -57,32 +59,38 @@ def archive_of(environment: dict[str, str], version: str = "21.0.1") -> str | No
     return None if found is None else found[1]
 
 
-def test_a_job_on_this_machine_has_the_parallel_one(environment: dict[str, str]) -> None:
-    assert java_options({}, environment) == PARALLEL
-    assert java_options({"spark.master": "local[2]"}, environment) == PARALLEL
-    other = {"JAVA_TOOL_OPTIONS": "-Xmx2g -XX:+UseGCOverheadLimit -XX:+UseStringDeduplication"}
-    assert java_options({}, environment | other) == PARALLEL
+MASTER, DEFAULTS = "spark.master", "spark.driver.defaultJavaOptions"
+OTHERS = "-Xmx2g -XX:+UseGCOverheadLimit -XX:+UseStringDeduplication"
+NOT_READ = "--properties-file my.conf pyspark-shell"
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("settings", "variables", "told"),
     [
-        "JAVA_TOOL_OPTIONS",
-        "JDK_JAVA_OPTIONS",
-        "_JAVA_OPTIONS",
-        "SPARK_SUBMIT_OPTS",
-        "PYSPARK_SUBMIT_ARGS",
+        pytest.param({}, {}, PARALLEL, id="this machine"),
+        pytest.param({MASTER: "local[2]"}, {}, PARALLEL, id="this machine by name"),
+        pytest.param({}, {"JAVA_TOOL_OPTIONS": OTHERS}, PARALLEL, id="other options"),
+        pytest.param({}, {"JDK_JAVA_OPTIONS": "@options"}, {}, id="a file that is not read"),
+        pytest.param({}, {"PYSPARK_SUBMIT_ARGS": NOT_READ}, {}, id="settings that are not read"),
+        pytest.param({"spark.driver.extraJavaOptions": CHOSEN}, {}, {}, id="the job file"),
+        pytest.param({DEFAULTS: "-Dx=y"}, {}, {}, id="defaults of others"),
+        pytest.param({MASTER: "yarn"}, {}, {}, id="a cluster"),
+        pytest.param({}, {"SPARK_ENV_LOADED": "1"}, {}, id="Java runs already"),
     ],
 )
+def test_what_java_is_told(
+    environment: dict[str, str],
+    settings: dict[str, str],
+    variables: dict[str, str],
+    told: dict[str, str],
+) -> None:
+    assert java_options(settings, environment | variables) == told
+
+
+@pytest.mark.parametrize("name", VARIABLES)
 @pytest.mark.parametrize("text", [CHOSEN, "-XX:-UseG1GC", "-XX:+UseSerialGC", "-XX:Flags=jvm"])
 def test_a_variable_may_choose(environment: dict[str, str], name: str, text: str) -> None:
     assert java_options({}, environment | {name: text}) == {}
-
-
-def test_options_from_files_that_are_not_read_may_choose(environment: dict[str, str]) -> None:
-    assert java_options({}, environment | {"JDK_JAVA_OPTIONS": "@options"}) == {}
-    submit = {"PYSPARK_SUBMIT_ARGS": "--properties-file my.conf pyspark-shell"}
-    assert java_options({}, environment | submit) == {}
 
 
 @pytest.mark.parametrize("name", ["spark-defaults.conf", "spark-env.sh"])
@@ -90,25 +98,9 @@ def test_a_file_of_spark_may_choose(environment: dict[str, str], name: str) -> N
     path = Path(environment["SPARK_CONF_DIR"], name)
     path.write_text("spark.driver.memory 2g", encoding="utf-8")
     assert java_options({}, environment) == PARALLEL
-    path.write_text(f"spark.driver.extraJavaOptions {CHOSEN}", encoding="utf-8")
-    assert java_options({}, environment) == {}
-
-
-def test_default_options_of_others_are_not_replaced(environment: dict[str, str]) -> None:
-    name = "spark.driver.defaultJavaOptions"
-    assert java_options({name: "-Dx=y"}, environment) == {}
-    path = Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf")
-    path.write_text(f"{name} -Dx=y", encoding="utf-8")
-    assert java_options({}, environment) == {}
-
-
-def test_the_job_file_may_choose(environment: dict[str, str]) -> None:
-    assert java_options({"spark.driver.extraJavaOptions": CHOSEN}, environment) == {}
-
-
-def test_a_cluster_and_a_java_that_runs_already_are_left_alone(environment: dict[str, str]) -> None:
-    assert java_options({"spark.master": "yarn"}, environment) == {}
-    assert java_options({}, environment | {"SPARK_ENV_LOADED": "1"}) == {}
+    for chosen in (f"spark.driver.extraJavaOptions {CHOSEN}", f"{DEFAULTS} -Dx=y"):
+        path.write_text(chosen, encoding="utf-8")
+        assert java_options({}, environment) == {}
 
 
 @pytest.mark.long
@@ -158,9 +150,7 @@ def test_an_older_java_which_would_not_start_with_that_option_is_not_given_it(
     assert java_options({}, environment) == PARALLEL
 
 
-def test_another_java_has_an_archive_of_its_own(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_another_java_has_its_own_archive(environment: dict[str, str], tmp_path: Path) -> None:
     shutil.copytree(environment["JAVA_HOME"], tmp_path / "other")
     others = environment | {"JAVA_HOME": str(tmp_path / "other")}
     assert archive_of(environment) == archive_of(environment) != archive_of(others)
@@ -169,9 +159,7 @@ def test_another_java_has_an_archive_of_its_own(
 @pytest.mark.parametrize(
     "text", ["-Xshare:off", "-XX:SharedArchiveFile=/my.jsa", "-XX:ArchiveClassesAtExit=/my.jsa"]
 )
-def test_whoever_says_something_of_archives_is_left_alone(
-    environment: dict[str, str], text: str
-) -> None:
+def test_whoever_speaks_of_archives_is_left_alone(environment: dict[str, str], text: str) -> None:
     assert archive_of(environment | {"JAVA_TOOL_OPTIONS": text}) is None
 
 

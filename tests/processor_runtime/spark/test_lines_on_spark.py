@@ -32,15 +32,9 @@ def run(
     put_payments(folder, file_count, EVENTS // file_count)
     source = SOURCE | {"path": str(folder / "in")}
     given = [{"type": "json", "path": str(folder / "out"), **output} for output in outputs]
-    keys: dict[str, Any] = {
-        "trigger": {"available_now": True, "close_at_end": True},
-        "outputs": given,
-    }
-    job(spark, folder, stream="payments", source=source, **keys).run()
-    rows = [
-        {name: value for name, value in row.items() if name != "epoch"} for row in written(folder)
-    ]
-    return sorted(rows, key=itemgetter("match_id"))
+    trigger = {"available_now": True, "close_at_end": True}
+    job(spark, folder, stream="payments", source=source, trigger=trigger, outputs=given).run()
+    return sorted((row | {"epoch": None} for row in written(folder)), key=itemgetter("match_id"))
 
 
 @dataclass(slots=True)

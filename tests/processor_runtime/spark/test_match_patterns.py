@@ -1,7 +1,6 @@
 """Patterns over any DataFrame: static ones to their end, streaming ones as they come."""
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cep import Pattern, find_matches
 from cep.pattern import PatternError
 from processor_runtime.spark.match_patterns import match_patterns
+from tests.processor_runtime.spark.frames import in_memory, streamed
 
 DDL = "user STRING, action STRING, ts BIGINT"
 EVENTS = [
@@ -22,6 +22,7 @@ EVENTS = [
     ("ben", "login", 700_000),
     ("eve", "fail", 800_000),
 ]
+TIMED_OUT = {('["ben"]', 1_500, 601_500): 1, ('["eve"]', 800_000, 1_400_000): 1}
 FAILED_THEN_IN = (
     Pattern.begin("fail")
     .where("action = 'fail'")
@@ -57,10 +58,7 @@ def test_a_static_frame_is_matched_to_its_end_as_a_list_is(spark: SparkSession) 
         json.dumps(match.steps, separators=(",", ":")) for match in expected.matches
     )
     assert {json.loads(row.output)["user"] for row in matches} == {"ana"}
-    assert times(found.timed_out) == {
-        ('["ben"]', 1_500, 601_500): 1,
-        ('["eve"]', 800_000, 1_400_000): 1,
-    }
+    assert times(found.timed_out) == TIMED_OUT
     assert found.late.count() == 0
 
 
@@ -74,14 +72,12 @@ def test_events_of_one_millisecond_are_ordered_by_their_microseconds(spark: Spar
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "columns", [{"event_time": "tss"}, {"event_time": "ts", "order_by": ["usr"]}]
-)
-def test_a_column_that_the_frame_does_not_have_is_told(
-    spark: SparkSession, columns: dict[str, Any]
-) -> None:
-    with pytest.raises(ValueError, match=r"the frame has no column '(tss|usr)'\. Did you mean"):
-        match_patterns(frame_of(spark), FAILED_THEN_IN, **columns)
+def test_what_does_not_fit_the_frame_is_told(spark: SparkSession) -> None:
+    for columns in ({"event_time": "tss"}, {"event_time": "ts", "order_by": ["usr"]}):
+        with pytest.raises(ValueError, match=r"the frame has no column '(tss|usr)'\. Did you mean"):
+            match_patterns(frame_of(spark), FAILED_THEN_IN, **columns)
+    with pytest.raises(PatternError, match="amount"):
+        match_patterns(frame_of(spark), Pattern.begin("a").where("amount > 3"), event_time="ts")
 
 
 def test_the_example_of_the_documentation_runs(spark: SparkSession) -> None:
@@ -89,21 +85,14 @@ def test_the_example_of_the_documentation_runs(spark: SparkSession) -> None:
     code = page.partition("```python\n")[2].partition("```")[0]
     names: dict[str, Any] = {"frame": frame_of(spark)}
     exec(compile(code, "docs/dataframes.md", "exec"), names)  # noqa: S102 - our own page
-    assert {json.loads(row.output)["failed_at"] for row in names["found"].matches.collect()} == {
-        1_000,
-        2_000,
-    }
+    rows = names["found"].matches.collect()
+    assert {json.loads(row.output)["failed_at"] for row in rows} == {1_000, 2_000}
 
 
 @pytest.mark.long
 def test_windows_stay_open_beyond_the_final_watermark(spark: SparkSession) -> None:
-    found = match_patterns(
-        frame_of(spark),
-        FAILED_THEN_IN,
-        event_time="ts",
-        key_by="user",
-        final_watermark_ms=900_000,
-    )
+    how: dict[str, Any] = {"event_time": "ts", "key_by": "user", "final_watermark_ms": 900_000}
+    found = match_patterns(frame_of(spark), FAILED_THEN_IN, **how)
     assert times(found.timed_out) == {('["ben"]', 1_500, 601_500): 1}
 
 
@@ -115,50 +104,15 @@ def test_several_patterns_are_told_apart(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_a_pattern_that_does_not_fit_the_frame_is_refused_at_once(spark: SparkSession) -> None:
-    pattern = Pattern.begin("a").where("amount > 3")
-    with pytest.raises(PatternError, match="amount"):
-        match_patterns(frame_of(spark), pattern, event_time="ts")
-
-
-@pytest.mark.long
-def test_a_streaming_frame_is_matched_as_its_watermark_moves(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
+def test_a_stream_is_matched_as_its_watermark_moves(spark: SparkSession, tmp_path: Path) -> None:
     late = ("ana", "login", 2_500)
     batches = [EVENTS[:3], EVENTS[3:5], [late, ("eve", "fail", 800_000)], [("x", "x", 10**9)]]
-    for number, events in enumerate(batches):
-        lines = [json.dumps(dict(zip(("user", "action", "ts"), e, strict=True))) for e in events]
-        path = source / f"{number}.json"
-        path.write_text("\n".join(lines))
-        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))  # read in this order
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).json(str(source))
+    stream = streamed(spark, tmp_path / "source", DDL, batches)
     found = match_patterns(stream, FAILED_THEN_IN, event_time="ts", key_by="user")
-    for name, rows in (("matches", found.matches), ("timed_out", found.timed_out)):
-        query = (
-            rows.writeStream.format("memory")
-            .queryName(name)
-            .outputMode("append")
-            .trigger(availableNow=True)
-            .start()
-        )
-        query.awaitTermination()
-    assert times(spark.table("matches")) == {
+    assert times(in_memory(found.matches, "matches")) == {
         ('["ana"]', 1_000, 3_000): 1,
         ('["ana"]', 2_000, 3_000): 1,
     }
-    assert times(spark.table("timed_out")) == {
-        ('["ben"]', 1_500, 601_500): 1,
-        ('["eve"]', 800_000, 1_400_000): 1,
-    }
-    query = (
-        found.late.writeStream.format("memory")
-        .queryName("late")
-        .outputMode("append")
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    assert [json.loads(row.events)["ts"] for row in spark.table("late").collect()] == [2_500]
+    assert times(in_memory(found.timed_out, "timed_out")) == TIMED_OUT
+    rows = in_memory(found.late, "late").collect()
+    assert [json.loads(row.events)["ts"] for row in rows] == [2_500]

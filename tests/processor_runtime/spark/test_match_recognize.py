@@ -1,7 +1,5 @@
 """MATCH_RECOGNIZE over DataFrames: static ones, and streams of files."""
 
-import json
-import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.clauses import read_query
 from processor_runtime.spark.match_recognize import match_recognize
 from processor_runtime.spark.row_tests import in_jvm
+from tests.processor_runtime.spark.frames import in_memory, streamed
 from tests.row_pattern.cases import Case, load, same_rows
 
 CLAUSE = """MATCH_RECOGNIZE (
@@ -38,18 +37,15 @@ ROWS = [
 FOUND = [("ana", 1_000, 2, 5.0)]
 
 
-def test_a_static_frame_gives_the_rows_of_the_query(spark: SparkSession) -> None:
+def test_a_static_frame_gives_the_rows_and_columns_of_the_query(spark: SparkSession) -> None:
     found = match_recognize(spark.createDataFrame(ROWS, DDL), CLAUSE)
     assert found.columns == ["user", "since", "failures", "amount"]
     assert dict(found.dtypes)["failures"] == "bigint"
     assert [tuple(row) for row in found.collect()] == FOUND
-
-
-@pytest.mark.long
-def test_a_select_chooses_columns(spark: SparkSession) -> None:
     text = f"SELECT failures AS n, user FROM logins {CLAUSE}"  # noqa: S608 - no database
-    found = match_recognize(spark.createDataFrame(ROWS, DDL), text)
-    assert (found.columns, [tuple(row) for row in found.collect()]) == (["n", "user"], [(2, "ana")])
+    chosen = match_recognize(spark.createDataFrame(ROWS, DDL), text)
+    rows = [tuple(row) for row in chosen.collect()]
+    assert (chosen.columns, rows) == (["n", "user"], [(2, "ana")])
 
 
 def test_points_in_time_are_columns_of_the_result(spark: SparkSession) -> None:
@@ -71,12 +67,7 @@ def frame_of(spark: SparkSession, case: Case) -> DataFrame:
 
 
 @pytest.mark.parametrize(
-    "file",
-    [
-        pytest.param("trino", marks=pytest.mark.long),
-        "flink",
-        pytest.param("fuzz", marks=pytest.mark.long),
-    ],
+    "file", ["flink", *(pytest.param(name, marks=pytest.mark.long) for name in ("trino", "fuzz"))]
 )
 def test_frames_give_the_answers_of_the_standard(spark: SparkSession, file: str) -> None:
     cases = [case for case in load(file) if case.error is None][:: 30 if file != "fuzz" else 200]
@@ -141,6 +132,9 @@ def test_what_may_mean_something_else_to_spark_or_saves_nothing(spark: SparkSess
     for condition in NOT_TESTED_BY_SPARK:
         clause = analyse(read_query(TESTED.format(condition)).clause, schema)
         assert not in_jvm(clause, schema, frame.schema).tests, condition
+    other = frame.withColumn("action", F.collate("action", "UTF8_LCASE"))
+    clause = analyse(read_query(TESTED.format("action = 'FAIL'")).clause, schema)
+    assert not in_jvm(clause, schema, other.schema).tests
 
 
 @pytest.mark.long
@@ -154,16 +148,6 @@ def test_a_part_of_a_condition_is_tested_by_spark(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_texts_of_another_collation_are_not_tested_by_spark(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(ROWS, DDL)
-    other = frame.withColumn("action", F.collate("action", "UTF8_LCASE"))
-    clause = TESTED.format("action = 'FAIL'")
-    schema = Schema.from_ddl(DDL)
-    tested = in_jvm(analyse(read_query(clause).clause, schema), schema, other.schema)
-    assert not tested.tests
-
-
-@pytest.mark.long
 def test_a_mistake_is_told_before_anything_runs(spark: SparkSession) -> None:
     frame = spark.createDataFrame(ROWS, DDL)
     with pytest.raises(ClauseError, match="no column acton"):
@@ -172,24 +156,9 @@ def test_a_mistake_is_told_before_anything_runs(spark: SparkSession) -> None:
 
 @pytest.mark.long
 def test_a_stream_outputs_matches_as_they_are_decided(spark: SparkSession, tmp_path: Path) -> None:
-    source = tmp_path / "events"
-    source.mkdir()
-    names = ("user", "action", "amount", "ts")
-    for part, rows in enumerate((ROWS[:4], ROWS[4:], [("zed", "x", 0.0, 10_000_000)])):
-        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
-        path = source / f"{part}.jsonl"
-        path.write_text("\n".join(lines), encoding="utf-8")
-        os.utime(path, (1_700_000_000 + part, 1_700_000_000 + part))  # read in this order
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).json(str(source))
+    batches = (ROWS[:4], ROWS[4:], [("zed", "x", 0.0, 10_000_000)])
+    stream = streamed(spark, tmp_path / "events", DDL, batches)
     found = match_recognize(stream, CLAUSE, delay_ms=1_000)
-    query = (
-        found.writeStream.format("memory")
-        .queryName("recognized")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    assert [tuple(row) for row in spark.table("recognized").collect()] == FOUND
+    assert [tuple(row) for row in in_memory(found, "recognized").collect()] == FOUND
     with pytest.raises(PatternError, match="a stream has none"):
         match_recognize(stream, CLAUSE.replace("LOGIN) WITHIN", "LOGIN $) WITHIN"))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,29 +15,17 @@ from processor_runtime.spark import micro_batches
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.sources import FilesNotPlain
+from tests.letters import followed
+from tests.processor_runtime.rule_documents import FAILED_THEN_IN, put_job, rule_of, stream_of
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
 BEGIN_MS: Final = 1_767_225_600_000
+SCHEMA: Final = "ts BIGINT, user STRING, action STRING, amount DOUBLE"
+SIGNED_IN: Final = followed(*FAILED_THEN_IN, within="10 seconds")
 RULES: Final = [
-    {
-        "name": "logins",
-        "schema": "ts BIGINT, user STRING, action STRING, amount DOUBLE",
-        "event_time_column": "ts",
-        "allowed_delay_ms": 1_000,
-    },
-    {
-        "id": "signed-in",
-        "stream": "logins",
-        "pattern": {
-            "steps": [
-                {"name": "fail", "where": "action = 'fail'"},
-                {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
-            ],
-            "within": "10 seconds",
-        },
-        "key_by": ["user"],
-    },
+    stream_of("logins", SCHEMA, allowed_delay_ms=1_000),
+    rule_of("signed-in", "logins", SIGNED_IN, key_by=["user"]),
 ]
 FILES: Final = {
     "1.csv": "0,ana,fail,1.5\n1000,ana,login,\n1000,bob,fail,2\n",
@@ -69,9 +56,7 @@ def files(**more: str) -> dict[str, str]:
 def prepared(
     spark: SparkSession, folder: Path, on_batch: Any = lambda _done: None, **keys: Any
 ) -> StreamingJob:
-    """Return a job over `folder/in`, which exists."""
-    (folder / "rules").mkdir()
-    (folder / "rules" / "rules.yaml").write_text(yaml.safe_dump(RULES), encoding="utf-8")
+    """Return a job over `folder/in`."""
     source = {"format": "csv", "path": str(folder / "in"), "max_files_per_batch": 1}
     options = keys.pop("options", {})
     keys = {"trigger": {"available_now": True, "close_at_end": True}} | keys
@@ -102,8 +87,7 @@ def test_rows_are_the_same_whoever_reads(
     # To set an option at its default leaves the files to Spark.
     for name, options in (("plain", {}), ("spark", {"quote": '"'})):
         folder = tmp_path / name
-        (folder / "in").mkdir(parents=True)
-        put(folder, files())
+        put(put_job(folder, *RULES), files())
         prepared(spark, folder, options=options).run()
         found.append(told(written(folder)))
     assert found[0] == found[1]
@@ -117,7 +101,7 @@ def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "percept.job")
-    (tmp_path / "in").mkdir()
+    put_job(tmp_path, *RULES)
     texts = files(**{"5.csv": NOT_PLAIN, "6.csv": "200000,zoe,fail,1\n"})
     put(tmp_path, {"1.csv": texts.pop("1.csv")})
     batches: list[int] = []
@@ -131,13 +115,8 @@ def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
             ended.set()
 
     ended = threading.Event()
-    running = prepared(
-        spark,
-        tmp_path,
-        on_batch,
-        time={"idle_after": "1 hour"},
-        trigger={"processing_time": "100 ms"},
-    )
+    clock, trigger = {"idle_after": "1 hour"}, {"processing_time": "100 ms"}
+    running = prepared(spark, tmp_path, on_batch, time=clock, trigger=trigger)
 
     def stop_once_found() -> None:
         ended.wait(90)
@@ -167,7 +146,7 @@ def test_a_job_whose_files_spark_reads_is_not_run_again_for_that(
 
     tried: list[int] = []
     monkeypatch.setattr(micro_batches, "_collected", fail)
-    (tmp_path / "in").mkdir()
+    put_job(tmp_path, *RULES)
     put(tmp_path, {"1.csv": files()["1.csv"]})
     with pytest.raises(FilesNotPlain, match="it says so"):
         prepared(spark, tmp_path, trigger={"available_now": True}).run()

@@ -1,62 +1,42 @@
 """By processing time windows close without later events: a tick a second moves time on."""
 
-import json
 import threading
 from pathlib import Path
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
 from processor_runtime.spark.micro_batches import BatchDone
+from tests.letters import followed, with_step
+from tests.processor_runtime.rule_documents import (
+    FAILED_THEN_IN,
+    put_events,
+    put_job,
+    rule_of,
+    stream_of,
+)
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import written
 
+SCHEMA = "user STRING, action STRING, number BIGINT, ts TIMESTAMP"
+SIGNED_IN = followed(*FAILED_THEN_IN, within="1 second")
+GAVE_UP = with_step(SIGNED_IN, 1, contiguity="not_followed_by")
 RULES = [
-    {
-        "name": "logins",
-        "schema": "user STRING, action STRING, number BIGINT, ts TIMESTAMP",
-        "event_time_column": "ts",
-        "order_by": ["number"],
-    },
-    {
-        "id": "signed-in",
-        "stream": "logins",
-        "pattern": {
-            "steps": [
-                {"name": "fail", "where": "action = 'fail'"},
-                {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
-            ],
-            "within": "1 second",
-        },
-        "key_by": ["user"],
-    },
-    {
-        "id": "gave-up",
-        "stream": "logins",
-        "pattern": {
-            "steps": [
-                {"name": "fail", "where": "action = 'fail'"},
-                {"name": "login", "contiguity": "not_followed_by", "where": "action = 'login'"},
-            ],
-            "within": "1 second",
-        },
-        "key_by": ["user"],
-    },
+    stream_of("logins", SCHEMA, order_by=["number"]),
+    rule_of("signed-in", "logins", SIGNED_IN, key_by=["user"]),
+    rule_of("gave-up", "logins", GAVE_UP, key_by=["user"]),
 ]
 
 
 @pytest.mark.long
 def test_ticks_bring_matches_timeouts_and_absences(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "rules").mkdir()
-    (tmp_path / "rules" / "rules.yaml").write_text(yaml.safe_dump(RULES), encoding="utf-8")
-    (tmp_path / "in").mkdir()
-    events = [("ana", "fail"), ("bob", "fail"), ("ana", "login")]
-    lines = [
-        json.dumps({"user": user, "action": action, "number": number, "ts": "2026-01-01T00:00:00Z"})
-        for number, (user, action) in enumerate(events)
+    put_job(tmp_path, *RULES)
+    logins = [("ana", "fail"), ("bob", "fail"), ("ana", "login")]
+    events = [
+        {"user": user, "action": action, "number": number, "ts": "2026-01-01T00:00:00Z"}
+        for number, (user, action) in enumerate(logins)
     ]
-    (tmp_path / "in" / "events.json").write_text("\n".join(lines), encoding="utf-8")
+    put_events(tmp_path / "in", [events])
     found = threading.Event()
 
     def on_batch(done: BatchDone) -> None:
@@ -64,14 +44,8 @@ def test_ticks_bring_matches_timeouts_and_absences(spark: SparkSession, tmp_path
         if done.status.totals.matches == 2 and done.status.totals.timeouts == 1:
             found.set()
 
-    running = job(
-        spark,
-        tmp_path,
-        on_batch,
-        stream="logins",
-        time={"by": "processing"},
-        trigger={"processing_time": "500 ms"},
-    )
+    clock, trigger = {"by": "processing"}, {"processing_time": "500 ms"}
+    running = job(spark, tmp_path, on_batch, stream="logins", time=clock, trigger=trigger)
 
     def stop_once_found() -> None:
         found.wait(180)

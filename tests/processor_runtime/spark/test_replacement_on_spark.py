@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from contract.snapshot import Snapshot, SnapshotVersion
 from processor_runtime.rows.output_rows import OutputRow
-from tests.processor_runtime.core.published import event, processor, sequence, stream, version
+from tests.letters import event, processor, sequence, stream, version
 from tests.processor_runtime.spark.stage_query import Event, StageQuery
 
 BEGIN_MS = 1_000_000

@@ -15,9 +15,8 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL, InlineLines, rows_as_pandas
 from processor_runtime.spark.sinks.row_columns import row_lines
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.letters import event, job_of, processor, sequence, version
 from tests.matching.compiled_machine import machines_of
-from tests.processor_runtime.core.pipeline import Options, Pipeline
-from tests.processor_runtime.core.published import event, processor, sequence, stream, version
 
 YEAR_1_MS = -62_135_596_800_000
 YEAR_9999_MS = 253_402_300_799_999
@@ -47,19 +46,12 @@ def chunks_of(monkeypatch: pytest.MonkeyPatch, *, writes_lines: bool) -> list[An
         assert kind == "match"
         given.append(rows)
 
-    job = Pipeline(
-        stream(),
-        Options(
-            defaults=RuleDefaults(row_limits=RowLimits()),
-            matching=MatchSettings(frozenset({"match"}), writes_lines=writes_lines),
-        ),
+    rules = (
+        processor(f"p'{n}", version(3 + n, sequence("ab"), **select))
+        for n, select in enumerate(SELECTS)
     )
-    job.publish(
-        *(
-            processor(f"p'{n}", version(3 + n, sequence("ab"), **select))
-            for n, select in enumerate(SELECTS)
-        )
-    )
+    matching = MatchSettings(frozenset({"match"}), writes_lines=writes_lines)
+    job = job_of(*rules, defaults=RuleDefaults(row_limits=RowLimits()), matching=matching)
     with machines_of("compiled"), monkeypatch.context() as patch:
         patch.setattr(RowChunks, "add_many", add)
         patch.setattr(plain_blocks, "FEWEST_FINDS", 0)
@@ -70,7 +62,6 @@ def chunks_of(monkeypatch: pytest.MonkeyPatch, *, writes_lines: bool) -> list[An
 
 
 def lines_in_spark(spark: SparkSession, rows: Sequence[OutputRow]) -> list[str]:
-    """Return rows as Spark writes them."""
     lines = row_lines(spark.createDataFrame(rows, OUTPUT_DDL))
     return [row.value for row in lines.collect()]
 

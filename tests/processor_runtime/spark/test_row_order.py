@@ -1,4 +1,4 @@
-"""The worker sorts rows as Spark does, whatever their type; what it cannot, Spark sorts."""
+"""The worker sorts rows as Spark and Python do, of any type; what it cannot, Spark sorts."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
@@ -119,16 +121,13 @@ RUNS = """MATCH_RECOGNIZE ({}
 def unordered(spark: SparkSession, count: int = 600) -> DataFrame:
     """Return rows of few values, so that there are many ties, in several tasks."""
     random = Random(7)  # noqa: S311 - any rows, but always the same
-    rows = [
-        (
-            random.choice(["ana", "ben", "", None]),
-            random.choice([0.0, -0.0, math.nan, 1.0, None]),
-            random.choice(["x", "y" * 30, "é", None]),
-            random.choice([1, 2, 3, None]),
-            n,
-        )
-        for n in range(count)
+    columns: list[list[Any]] = [
+        ["ana", "ben", "", None],
+        [0.0, -0.0, math.nan, 1.0, None],
+        ["x", "y" * 30, "é", None],
+        [1, 2, 3, None],
     ]
+    rows = [(*map(random.choice, columns), n) for n in range(count)]
     return spark.createDataFrame(rows, "user STRING, real DOUBLE, word STRING, at INT, n BIGINT")
 
 
@@ -185,13 +184,7 @@ def test_the_memory_is_a_setting_of_spark(spark: SparkSession) -> None:
         for text, expected in (("512m", 512 << 20), ("2g", 2 << 30), ("1Kb", 1024), ("77", 77)):
             spark.conf.set(MEMORY, text)
             assert worker_sort(spark, ()).most_bytes == expected
-    finally:
-        spark.conf.unset(MEMORY)
-
-
-def test_a_setting_that_is_no_memory_is_told(spark: SparkSession) -> None:
-    spark.conf.set(MEMORY, "much")
-    try:
+        spark.conf.set(MEMORY, "much")
         with pytest.raises(ValueError, match=r"spark\.python\.worker\.memory is 'much'; write"):
             match_recognize(unordered(spark, 5), RUNS.format(""))
     finally:
@@ -214,3 +207,73 @@ def test_a_worker_with_little_address_space_holds_less(monkeypatch: pytest.Monke
     monkeypatch.setattr(row_order_module, "getrlimit", lambda _: (100, RLIM_INFINITY))
     with pytest.raises(SortMemoryError, match="more than 25 bytes"):
         list(sort.sorted([frame, frame]))
+
+
+BY_ARRIVAL = SortColumn("arrival")
+VALUES: dict[str, tuple[pl.DataType, list[Any]]] = {
+    "whole": (pl.Int64(), TYPES["BIGINT"]),
+    "small": (pl.Int8(), TYPES["TINYINT"]),
+    "real": (pl.Float64(), TYPES["DOUBLE"]),
+    "text": (pl.String(), [*TYPES["STRING"], "a" * 41]),
+    "exact": (pl.Decimal(38, 2), TYPES["DECIMAL(38,2)"]),
+    "day": (pl.Date(), TYPES["DATE"]),
+    "moment": (pl.Datetime("us", "UTC"), TYPES["TIMESTAMP"]),
+    "flag": (pl.Boolean(), TYPES["BOOLEAN"]),
+}
+SCHEMA = {name: data_type for name, (data_type, _) in VALUES.items()}
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> list[pl.DataFrame]:
+    """Return rows of every type, which have come in any order, cut anywhere."""
+    row = st.tuples(*(st.sampled_from(values) for _, values in VALUES.values()))
+    rows = draw(st.lists(row, min_size=1, max_size=60))
+    arrivals = draw(st.permutations(range(len(rows))))
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    frame = frame.with_columns(arrival=pl.Series(arrivals, dtype=pl.Int64))
+    cuts = sorted(draw(st.lists(st.integers(0, len(rows)), max_size=8)))
+    return [frame[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+
+
+def columns() -> st.SearchStrategy[list[SortColumn]]:
+    """Return some columns, one of them perhaps twice."""
+    names = st.sampled_from(list(VALUES))
+    column = st.builds(SortColumn, names, is_descending=st.booleans(), nulls_last=st.booleans())
+    return st.lists(column, max_size=3)
+
+
+def rank(value: Any) -> Any:
+    """Return what a value is ordered by: NaN is the greatest, texts go by their bytes."""
+    if isinstance(value, float):
+        return (math.isnan(value), 0.0 if math.isnan(value) else value)
+    return value.encode() if isinstance(value, str) else value
+
+
+def expected(rows: pl.DataFrame, order: list[SortColumn]) -> list[int]:
+    """Return the arrivals of rows in order, by Python's sort."""
+    found = rows.sort("arrival").rows(named=True)
+    for column in reversed(order):
+        known = [row for row in found if row[column.name] is not None]
+        nothing = [row for row in found if row[column.name] is None]
+        known.sort(key=lambda row: rank(row[column.name]), reverse=column.is_descending)
+        found = known + nothing if column.nulls_last else nothing + known
+    return [row["arrival"] for row in found]
+
+
+@given(frames(), columns())
+def test_any_rows_are_in_order(given_frames: list[pl.DataFrame], order: list[SortColumn]) -> None:
+    rows = pl.concat(given_frames)
+    found = pl.concat(WorkerSort((*order, BY_ARRIVAL), 10**9).sorted(given_frames))
+    assert found["arrival"].to_list() == expected(rows, order)
+    assert found.sort("arrival").equals(rows.sort("arrival"))
+
+
+def test_as_much_is_sorted_as_fits_with_its_sorted_copy() -> None:
+    frame = pl.DataFrame({"arrival": range(1_000)}).reverse()
+    frames = [frame[:500], frame[500:]]
+    size = int(frame.estimated_size())
+    (found,) = WorkerSort((BY_ARRIVAL,), 2 * size).sorted(frames)
+    assert found["arrival"].to_list() == list(range(1_000))
+    with pytest.raises(SortMemoryError):
+        next(WorkerSort((BY_ARRIVAL,), 2 * size - 1).sorted(frames))
+    assert not list(WorkerSort((BY_ARRIVAL,), 0).sorted([]))

@@ -23,15 +23,8 @@ from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
 from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.letters import absence, event, processor, sequence, stream, version
 from tests.processor_runtime.core.pipeline import Event
-from tests.processor_runtime.core.published import (
-    absence,
-    event,
-    processor,
-    sequence,
-    stream,
-    version,
-)
 
 SHARD = 7
 
@@ -53,11 +46,7 @@ class GivenRules:
 
 
 class OneShard:
-    """A shard in Spark's tester, and the first stage in front of it.
-
-    Args:
-        published: the processors.
-    """
+    """A shard in Spark's tester, and the first stage in front of it."""
 
     def __init__(self, *published: SnapshotProcessor) -> None:
         snapshot = Snapshot(format=1, epoch=1, stream=stream(), processors=list(published))
@@ -96,13 +85,11 @@ class OneShard:
 
     @property
     def timers(self) -> list[int]:
-        """The timers that are registered."""
         self.tester.handle.setGroupingKey(SHARD)
         return list(self.tester.handle.listTimers())
 
     @property
     def state(self) -> dict[str, bytes]:
-        """The state of the shard."""
         found = self.tester.peekMapState("shard", SHARD)
         return {name: value for (name,), (value,) in found.items()}
 
@@ -124,12 +111,14 @@ def test_events_wait_in_state_and_a_timer_brings_their_match() -> None:
     shard = OneShard(processor("p", version(1, sequence("ab"))))
 
     rows = shard.send(event("b", 1_010), event("a", 1_000))
-
     assert list(rows["kind"]) == [STATUS]
+    assert from_json(rows["output"].iloc[-1])["shard"] == SHARD
     assert shard.timers == [1_000]
     assert any("/header" in name for name in shard.state)
     assert matches(shard.advance(999)) == []
-    assert matches(shard.advance(1_010)) == [{"a": ["a1000"], "b": ["b1010"]}]
+    rows = shard.advance(1_010)
+    assert list(rows["kind"]) == ["match", STATUS]
+    assert matches(rows) == [{"a": ["a1000"], "b": ["b1010"]}]
 
 
 def test_a_timer_brings_an_absence_and_then_nothing_is_left() -> None:
@@ -182,14 +171,3 @@ def test_a_job_matches_up_to_the_newest_time_of_all_partitions_and_needs_no_time
     assert read_status(rows["output"].iloc[-1]).counts.newest_ms == 1_111
     assert matches(shard.send(event("a", 1_012), event("b", 1_015), newest_ms=[1_115])) == []
     assert matches(shard.send(newest_ms=[1_117])) == [{"a": ["a1012"], "b": ["b1015"]}]
-
-
-def test_each_batch_of_a_shard_ends_with_its_status() -> None:
-    shard = OneShard(processor("p", version(1, sequence("a"))))
-    shard.send(event("a", 1_000), event("a", 1_000, user="v"))
-
-    rows = shard.advance(2_000)
-
-    assert list(rows["kind"]) == ["match", "match", STATUS]
-    status = from_json(rows["output"].iloc[-1])
-    assert status["shard"] == SHARD

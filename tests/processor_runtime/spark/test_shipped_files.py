@@ -49,9 +49,7 @@ def test_a_file_that_was_withdrawn_can_come_back(spark: SparkSession, tmp_path: 
     assert "/a.json" in listed(spark)
 
 
-def test_what_several_batches_share_stays_and_is_read_once(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_what_batches_share_stays_and_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
     files = ShippedFiles(spark, tmp_path)
     read: list[str] = []
 

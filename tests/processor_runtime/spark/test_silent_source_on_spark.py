@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
 from processor_runtime.spark.micro_batches import BatchDone
+from tests.letters import followed, with_step
 from tests.patience import FAR_LONGER_SECONDS
+from tests.processor_runtime.rule_documents import FAILED_THEN_IN, rule_of, stream_of, write_rules
 from tests.processor_runtime.spark.finished_job import job
-from tests.processor_runtime.written_rows import Row, written, written_batches
+from tests.processor_runtime.written_rows import written, written_batches
 
+pytestmark = [pytest.mark.nightly, pytest.mark.long]
 HOUR_MS = 3_600_000
 FOLLOWS_CLOCK: dict[str, Any] = {
     "time": {"delay": "100 ms", "idle_after": "1 second"},
@@ -26,21 +28,12 @@ FOLLOWS_CLOCK: dict[str, Any] = {
 }
 ENDS: dict[str, Any] = {"trigger": {"available_now": True}}
 CLOSES: dict[str, Any] = {"trigger": {"available_now": True, "close_at_end": True}}
-STREAM = {
-    "name": "logins",
-    "schema": "user STRING, action STRING, ts BIGINT",
-    "event_time_column": "ts",
-}
+STREAM = stream_of("logins", "user STRING, action STRING, ts BIGINT")
+GAVE_UP = with_step(followed(*FAILED_THEN_IN, within="2 seconds"), 1, contiguity="not_followed_by")
 
 
 def rule(rule_id: str, **more: Any) -> dict[str, Any]:
-    """Return a rule: somebody failed to log in, and had not logged in two seconds later."""
-    steps = [
-        {"name": "fail", "where": "action = 'fail'"},
-        {"name": "login", "contiguity": "not_followed_by", "where": "action = 'login'"},
-    ]
-    pattern = {"steps": steps, "within": "2 seconds"}
-    return {"id": rule_id, "stream": "logins", "pattern": pattern, "key_by": ["user"], **more}
+    return rule_of(rule_id, "logins", GAVE_UP, key_by=["user"], **more)
 
 
 def now_ms() -> int:
@@ -63,13 +56,11 @@ class Jobs:
         self._files = 0
 
     def publish(self, *rules: dict[str, Any]) -> None:
-        path = self.folder / "rules" / "rules.yaml"
-        path.write_text(yaml.safe_dump([STREAM, *rules]), encoding="utf-8")
+        write_rules(self.folder, STREAM, *rules)
 
     def give(self, *events: tuple[str, str, int]) -> None:
-        lines = [
-            json.dumps(dict(zip(("user", "action", "ts"), each, strict=True))) for each in events
-        ]
+        names = ("user", "action", "ts")
+        lines = [json.dumps(dict(zip(names, each, strict=True))) for each in events]
         aside = self.folder / "events.json"
         aside.write_text("\n".join(lines), encoding="utf-8")
         self._files += 1
@@ -99,7 +90,6 @@ class Jobs:
         return found[0]
 
     def run(self, keys: dict[str, Any]) -> None:
-        """Run a job that ends by itself."""
         job(self.spark, self.folder, self.seen.append, stream="logins", **keys).run()
 
     @property
@@ -114,16 +104,6 @@ class Jobs:
         )
 
 
-def states(done: BatchDone) -> dict[str, str]:
-    return {each.processor_id: each.state for each in done.status.versions}
-
-
-def last_batch(folder: Path) -> list[Row]:
-    return list(written_batches(folder))[-1]
-
-
-@pytest.mark.nightly
-@pytest.mark.long
 def test_a_silent_source_holds_nothing_up(spark: SparkSession, tmp_path: Path) -> None:
     jobs = Jobs(spark, tmp_path)
     jobs.publish(rule("gave-up"))
@@ -132,7 +112,10 @@ def test_a_silent_source_holds_nothing_up(spark: SparkSession, tmp_path: Path) -
     steps: list[Callable[[BatchDone], bool]] = [
         # The windows close with nothing but ticks, in every shard.
         lambda done: done.status.totals.matches == 3,
-        lambda done: states(done).get("scheduled") == "active",
+        lambda done: (
+            ("scheduled", "active")
+            in [(each.processor_id, each.state) for each in done.status.versions]
+        ),
         # It was read after event time had come to now: it is late, and counted.
         lambda done: done.status.totals.events == 5,
     ]
@@ -153,8 +136,6 @@ def test_a_silent_source_holds_nothing_up(spark: SparkSession, tmp_path: Path) -
     assert jobs.found == [("gave-up", f"user-{number}", begun_ms) for number in range(3)]
 
 
-@pytest.mark.nightly
-@pytest.mark.long
 def test_a_kill_changes_nothing_and_a_checkpoint_goes_from_job_to_job(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -166,23 +147,20 @@ def test_a_kill_changes_nothing_and_a_checkpoint_goes_from_job_to_job(
     jobs.run(ENDS)
     assert jobs.found == []
     jobs.until(lambda done: done.status.totals.matches > 0, crashes=True)
-    before = last_batch(tmp_path)
+    before = list(written_batches(tmp_path).values())[-1]
     crashed = jobs.seen[-1].status.batch_id
     jobs.until(lambda done: (done.status.batch_id or 0) > (crashed or 0) + 2)
     again = next(done for done in jobs.seen[-5:] if done.status.batch_id == crashed)
     assert again.status.watermark_ms is not None
-    assert before == next(rows for rows in written_batches(tmp_path) if rows[0] == before[0])
+    batches = written_batches(tmp_path).values()
+    assert before == next(rows for rows in batches if rows[0] == before[0])
     # It ends with such a job again.
     jobs.give(("eve", "x", now_ms() + HOUR_MS // 2))
     jobs.run(ENDS)
     assert jobs.found == [("gave-up", f"user-{number}", begun_ms) for number in range(3)]
 
 
-@pytest.mark.nightly
-@pytest.mark.long
-def test_a_job_that_closes_at_its_end_leaves_nothing_open(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_job_that_closes_at_its_end_leaves_none_open(spark: SparkSession, tmp_path: Path) -> None:
     jobs = Jobs(spark, tmp_path)
     jobs.publish(rule("gave-up"))
     jobs.give(("ana", "fail", 1_000_000))

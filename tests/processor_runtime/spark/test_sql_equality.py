@@ -8,14 +8,9 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.processor_runtime.spark.data_sets import (
-    DATA_SETS,
-    Rule,
-    differences,
-    rules,
-)
+from tests.processor_runtime.spark.data_sets import DATA_SETS, Rule, rules
 from tests.processor_runtime.spark.finished_job import job
-from tests.processor_runtime.written_rows import Row, written
+from tests.processor_runtime.written_rows import Row, differences, written
 
 pytestmark = pytest.mark.long
 
@@ -40,17 +35,9 @@ def finished(
         folder = tmp_path_factory.mktemp(name)
         (folder / "in").mkdir()
         data_set.write_source(folder / "in", files=4)
-        job(
-            spark,
-            folder,
-            stream=name,
-            source={
-                "format": data_set.format,
-                "path": str(folder / "in"),
-                "max_files_per_batch": 1,
-            },
-            discoverer={"type": "directory", "path": str(data_set.rules)},
-        ).run()
+        source = {"format": data_set.format, "path": str(folder / "in"), "max_files_per_batch": 1}
+        discoverer = {"type": "directory", "path": str(data_set.rules)}
+        job(spark, folder, stream=name, source=source, discoverer=discoverer).run()
         return Finished(written(folder), data_set.table())
 
     return run
@@ -58,11 +45,8 @@ def finished(
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        pytest.param(rule, id=f"{name}/{rule.query.stem}")
-        for name in DATA_SETS
-        for rule in rules(name)
-    ],
+    [rule for name in DATA_SETS for rule in rules(name)],
+    ids=lambda rule: f"{rule.data_set}/{rule.query.stem}",
 )
 def test_a_job_finds_what_sql_finds(rule: Rule, finished: Callable[[str], Finished]) -> None:
     done = finished(rule.data_set)

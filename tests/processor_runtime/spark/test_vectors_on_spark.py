@@ -25,7 +25,7 @@ from tests.processor_runtime.core.vector_stream import (
     running_cases,
     stream,
 )
-from tests.processor_runtime.spark.stage_query import Event, StageQuery
+from tests.processor_runtime.spark.stage_query import StageQuery
 
 DELAY_MS = 5
 
@@ -35,22 +35,12 @@ def grouped(published: list[SnapshotProcessor]) -> list[SnapshotProcessor]:
 
     An event then concerns the machines of one selector, not those of all.
     """
-    changed = [
-        processor.model_copy(
-            update={
-                "versions": [
-                    version.model_copy(
-                        update={
-                            "definition": version.definition
-                            | {"key_by": ["vector", "copy", f"{number // AT_ONCE}"]}
-                        }
-                    )
-                    for version in processor.versions
-                ],
-            }
-        )
-        for number, processor in enumerate(published)
-    ]
+    changed = []
+    for number, processor in enumerate(published):
+        (version,) = processor.versions
+        key = {"key_by": ["vector", "copy", f"{number // AT_ONCE}"]}
+        keyed = version.model_copy(update={"definition": version.definition | key})
+        changed.append(processor.model_copy(update={"versions": [keyed]}))
     return sorted(changed, key=lambda processor: processor.id)
 
 
@@ -62,11 +52,6 @@ def without_group(row: OutputRow) -> OutputRow:
     return row._replace(key=json.dumps([vector, copy]))
 
 
-def last_event(end_ms: int) -> Event:
-    """Return an event that concerns nobody and lets the watermark come to a time."""
-    return {"vector": -1, "copy": 0, "id": -1, "ts": 0, "at": end_ms + DELAY_MS + 1}
-
-
 # Without the filter they run in core/test_vectors.py, which needs no Spark.
 @pytest.mark.parametrize("every", [40, pytest.param(1, marks=pytest.mark.nightly)])
 def test_both_stages_find_on_spark_what_flink_finds(
@@ -74,7 +59,9 @@ def test_both_stages_find_on_spark_what_flink_finds(
 ) -> None:
     cases: list[Case] = running_cases()[::every]
     random = Random(1)  # noqa: S311 - any batches, but always the same
-    given = [*batches(arrivals(cases, DELAY_MS, random), 4, random), [last_event(END_MS)]]
+    # It concerns nobody and lets the watermark come to the end.
+    last = {"vector": -1, "copy": 0, "id": -1, "ts": 0, "at": END_MS + DELAY_MS + 1}
+    given = [*batches(arrivals(cases, DELAY_MS, random), 4, random), [last]]
     snapshot = Snapshot(
         format=1, epoch=1, stream=stream(DELAY_MS), processors=grouped(processors(cases))
     )

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from contract.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
+from contract.snapshot import SnapshotProcessor, SnapshotRollout, SnapshotVersion, StreamDefinition
 from processor_runtime.rows.output_rows import OutputRow
-from tests.processor_runtime.core.pipeline import Event
+from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 
 Document = dict[str, Any]
 
@@ -37,19 +37,28 @@ def letters(text: str, begin_ms: int, *, user: str = "u", every_ms: int = 1) -> 
 def event(
     name: str, time_ms: int, *, user: str | None = "u", price: int | None = 0
 ) -> dict[str, Any]:
-    """Return one event."""
     return {"user": user, "name": name, "price": price, "ts": time_ms}
+
+
+def followed(*steps: tuple[str, str], **more: Any) -> Document:
+    """Return the document of a pattern: steps of a name and a condition, others in between."""
+    documents: list[Document] = [
+        {"name": name, "where": where} | ({"contiguity": "followed_by"} if place else {})
+        for place, (name, where) in enumerate(steps)
+    ]
+    return {"steps": documents, **more}
 
 
 def sequence(names: Sequence[str], *, within_ms: int | None = None, **more: Any) -> Document:
     """Return the document of a pattern: these names one after the other, others in between."""
-    steps: list[Document] = [
-        {"name": name, "where": f"name = '{name}'"}
-        | ({"contiguity": "followed_by"} if place else {})
-        for place, name in enumerate(names)
-    ]
     window = {} if within_ms is None else {"within_ms": within_ms}
-    return {"steps": steps, **window, **more}
+    return followed(*((name, f"name = '{name}'") for name in names), **window, **more)
+
+
+def with_step(pattern: Document, place: int, **keys: Any) -> Document:
+    """Return a pattern of which one step has these keys, too."""
+    steps = [step | keys if n == place else step for n, step in enumerate(pattern["steps"])]
+    return pattern | {"steps": steps}
 
 
 def absence(first: str, missing: str, within_ms: int) -> Document:
@@ -81,8 +90,44 @@ def version(
 def processor(
     processor_id: str, *versions: SnapshotVersion, paused: bool = False
 ) -> SnapshotProcessor:
-    """Return a processor with its published versions, lowest first."""
     return SnapshotProcessor(id=processor_id, paused=paused, versions=list(versions))
+
+
+def job_of(
+    *rules: SnapshotProcessor | SnapshotVersion,
+    delay_ms: int = 0,
+    rollouts: Iterable[SnapshotRollout] = (),
+    **options: Any,
+) -> Pipeline:
+    """Return a job on the stream of letters with these rules; a version alone is one of `p`."""
+    job = Pipeline(stream(delay_ms), Options(**options))
+    published = (processor("p", r) if isinstance(r, SnapshotVersion) else r for r in rules)
+    job.publish(*published, rollouts=rollouts)
+    return job
+
+
+def run_in_batches(job: Pipeline, events: Sequence[Event], batches: int, until_ms: int) -> Pipeline:
+    """Run so many batches of about the same size, one up to a time, and one of nothing."""
+    size = -(-len(events) // batches)
+    for begin in range(0, len(events), size):
+        job.batch(events[begin : begin + size])
+    job.advance(until_ms)
+    job.batch()
+    return job
+
+
+def pass_by(job: Pipeline, *times_ms: int) -> None:
+    """Run a batch at each of these times, with an event that concerns nobody."""
+    for time_ms in times_ms:
+        job.batch(letters("z", time_ms))
+
+
+def without(rows: Iterable[OutputRow], *processor_ids: str | None) -> list[OutputRow]:
+    return [row for row in rows if row.processor_id not in processor_ids]
+
+
+def errors(job: Pipeline, processor_id: str | None = None) -> list[dict[str, Any]]:
+    return [from_json(row.error or "") for row in job.rows_of("error", processor_id)]
 
 
 def taken(row: OutputRow) -> str:

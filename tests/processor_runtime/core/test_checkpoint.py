@@ -1,17 +1,65 @@
-"""A checkpoint is with one start of a job; a hundred starts in a row leave nothing behind."""
+"""A checkpoint is of one job, in one format, and with one start of it; else it is refused."""
+
+from importlib.metadata import version as installed_version
 
 import pytest
+from pydantic_core import from_json, to_json
 
-from processor_runtime.driver.checkpoint_owner import CheckpointTaken, take_over
-from tests.processor_runtime.core.pipeline import DictFiles, Pipeline
-from tests.processor_runtime.core.published import (
-    letters,
-    processor,
-    sequence,
-    spelled,
-    stream,
-    version,
+from processor_runtime.driver.checkpoint_identity import (
+    CheckpointIdentity,
+    CheckpointMismatch,
+    checkpoint_identity,
 )
+from processor_runtime.driver.checkpoint_owner import CheckpointTaken, take_over
+from tests.letters import job_of, letters, processor, sequence, spelled, stream, version
+from tests.processor_runtime.core.pipeline import DictFiles, Pipeline
+
+NAME = "percept.json"
+
+
+def identity(files: DictFiles, shards: int | None = None) -> CheckpointIdentity:
+    return checkpoint_identity(files, "payments", shards, 8)
+
+
+def test_a_checkpoint_is_the_same_at_every_start() -> None:
+    files = DictFiles()
+    made = identity(files)
+    assert (made.stream, made.shards) == ("payments", 8)
+    assert identity(files) == identity(files, 8) == made
+
+
+@pytest.mark.parametrize("made_in", [3, 5])
+def test_a_checkpoint_of_another_format_is_refused_with_versions_and_mend(made_in: int) -> None:
+    files = DictFiles()
+    identity(files)
+    files.write(NAME, to_json(from_json(files[NAME]) | {"format": made_in, "percept": "0.0.7"}))
+    before = dict(files)
+    with pytest.raises(CheckpointMismatch) as raised:
+        identity(files)
+    assert str(raised.value) == (
+        f"checkpoint: it has format {made_in}, made by Percept 0.0.7; this is Percept "
+        f"{installed_version('percept')}, which reads format 4 only; run the version that made it, "
+        "or choose another directory and begin anew"
+    )
+    assert files == before
+
+
+OLD = to_json({"format": 1, "id": "x", "stream": "payments", "shards": 8})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        (NAME, OLD, "format 1, made by Percept of an earlier build"),
+        ("offsets/0", b"v1", "a query that is not Percept's"),
+    ],
+)
+def test_what_is_no_checkpoint_of_this_job_is_refused(name: str, content: bytes, told: str) -> None:
+    files = DictFiles()
+    files.write(name, content)
+    with pytest.raises(CheckpointMismatch, match=told):
+        identity(files)
+
 
 RESTARTS = 100
 
@@ -60,8 +108,7 @@ def test_a_hundred_restarts_in_a_row_change_nothing_and_leave_nothing_behind() -
 
 
 def test_records_of_batches_are_forgotten_across_restarts() -> None:
-    job = Pipeline(stream())
-    job.publish(processor("p", version(1, sequence("ab"))))
+    job = job_of(version(1, sequence("ab")))
     for _ in range(620):
         job.batch()
         if job.batch_id % 7 == 0:
