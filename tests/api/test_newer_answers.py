@@ -57,20 +57,9 @@ def test_an_answer_has_no_text_that_a_newer_service_could_not_have() -> None:
 
 
 def test_what_is_newer_is_read_and_written_as_it_is() -> None:
-    told = {
-        "number": 1,
-        "message_id": "msg",
-        "event": "webhook.test",
-        "state": "postponed",
-        "attempts": 0,
-        "next_attempt_at": None,
-        "created_at": 0,
-        "ended_at": None,
-        "status": None,
-        "error": "",
-        "body": "{}",
-    }
-    read = DeliveryView.model_validate({**told, "newer": 1})
-    assert read.model_dump() == told
+    told = {"number": 1, "message_id": "msg", "event": "webhook.test", "state": "postponed"}
+    told |= {"attempts": 0, "created_at": 0, "error": "", "body": "{}"}
+    told |= dict.fromkeys(("next_attempt_at", "ended_at", "status"))
+    assert DeliveryView.model_validate({**told, "newer": 1}).model_dump() == told
     with pytest.raises(ValidationError, match="newer"):
         NewSnooze.model_validate({"newer": 1})
