@@ -88,9 +88,6 @@ def desk(listening: ListeningService, client_with_rule: Client) -> Desk:
     return Desk(listening, client_with_rule)
 
 
-# --- what it finds
-
-
 @pytest.mark.long
 def test_it_finds_what_the_command_line_finds(desk: Desk, archive: Path, tmp_path: Path) -> None:
     wider = processor_document(pattern=PATTERN | {"within": "1 hour"})
@@ -153,9 +150,6 @@ def test_parquet_of_the_right_types_and_of_others_are_read_alike(
         desk.run(path)
         assert desk.rule_of(number).matches == 1
         assert desk.read(number).events_total == 8
-
-
-# --- what goes wrong
 
 
 @pytest.mark.long
@@ -289,9 +283,6 @@ def test_a_backtest_whose_worker_was_killed_is_run_by_another_one(
     desk.run(archive)
     view = desk.read(number)
     assert (view.state, view.worker) == ("done", "one")
-
-
-# --- the command
 
 
 @pytest.mark.long

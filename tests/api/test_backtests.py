@@ -66,9 +66,6 @@ def progress(service: Service, number: int) -> Any:
     return of_job(service, f"/{number}/progress", worker="one", **counts)
 
 
-# --- asked for
-
-
 def test_a_rule_is_run_as_it_is_or_as_a_document(with_rule: Service) -> None:
     with_rule.publish(pattern=WIDER)
     newest = asked(with_rule, against=1)
@@ -126,9 +123,6 @@ def test_what_cannot_be_run_is_refused_and_so_many_may_wait(with_rule: Service) 
     asked(with_rule)
     with_rule.done("DELETE", "/v1/processors/failed-logins")
     asked(with_rule, 404)
-
-
-# --- turns
 
 
 def test_progress_and_result_are_shown(with_rule: Service) -> None:

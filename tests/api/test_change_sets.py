@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from api.change_sets import checking
-from api.snapshots.cache import SnapshotCache
 from contract.service.change_sets import MOST_CHANGES
 from contract.service.tokens import Role
 from tests.api.change_sets import PATH, everything, places, send
@@ -187,7 +186,9 @@ def test_one_wrong_change_is_told_by_its_place_and_nothing_is_changed(
     assert everything(with_rule) == before
 
 
-def test_all_that_is_outdated_is_told_at_once(with_rule: Service) -> None:
+def test_a_stream_or_rule_that_is_not_there_and_all_that_is_outdated_is_told(
+    with_rule: Service,
+) -> None:
     with_rule.publish(id="second")
     other = PAUSE | {"id": "second", "based_on": 9}
     answer = send(with_rule, PAUSE | {"based_on": 8}, GOOD, other)
@@ -195,9 +196,6 @@ def test_all_that_is_outdated_is_told_at_once(with_rule: Service) -> None:
     assert places(answer) == ["/changes/0/based_on", "/changes/2/based_on"]
     assert "it has revision 1" in answer.json()["errors"][0]["detail"]
     assert "Nothing was changed" in answer.json()["detail"]
-
-
-def test_a_stream_that_is_not_there_and_a_rule_of_another(with_rule: Service) -> None:
     elsewhere = PATH.replace("logins", "payments")
     assert with_rule.client.post(elsewhere, json={"changes": [PAUSE]}).status_code == 404
     with_rule.client.post("/v1/streams", json=STREAM | {"name": "payments"})
@@ -293,19 +291,3 @@ def test_a_set_under_a_key_is_made_once(with_stream: Service) -> None:
     assert (refused.status_code, places(refused)) == (409, ["/changes/0"])
     renamed = NEW | {"document": document("other")}
     assert send(with_stream, renamed, headers=other).status_code == 200
-
-
-def test_the_snapshot_in_memory_follows_a_set(with_rule: Service) -> None:
-    client, path = with_rule.client, "/v1/streams/logins/snapshot"
-    client.get(path)  # kept in memory from here on
-    send(
-        with_rule,
-        PAUSE,
-        {"action": "resume", "id": "failed-logins"},
-        {"action": "replace", "document": document(pattern=OTHER)},
-        GOOD,
-        {"action": "delete", "id": "good"},
-    )
-    followed = client.get(path)
-    with_rule.app.state.snapshot_cache = SnapshotCache()
-    assert client.get(path).content == followed.content

@@ -94,7 +94,7 @@ def test_a_rule_whose_example_fails_is_refused_with_the_difference(
     assert with_stream.publish(examples=[right])["document"]["examples"] == [right]
 
 
-def test_timeouts_of_an_example_are_compared_where_given(with_stream: Service) -> None:
+def test_events_and_timeouts_of_an_example_are_compared_where_given(with_stream: Service) -> None:
     late = {"events": EVENTS[:1], "final_watermark_ms": 700_000}
     for given, status in (
         ({"timed_out": [{"fail": [0]}]}, 200),
@@ -102,9 +102,6 @@ def test_timeouts_of_an_example_are_compared_where_given(with_stream: Service) -
         ({}, 200),
     ):
         validate(with_stream, status, examples=[late | given])
-
-
-def test_events_out_of_order_or_without_a_time_are_told(with_stream: Service) -> None:
     for events in (EVENTS[::-1], [{"user": "eve"}], [{"ts": "yesterday"}]):
         answer = validate(with_stream, 422, examples=[{"events": events}])
         assert answer["errors"][0]["pointer"] == "/examples/0/events"

@@ -47,9 +47,6 @@ def listening_on_both(database_url: str) -> Iterator[ListeningService]:
         yield running
 
 
-# --- publishing
-
-
 def test_the_life_of_a_processor(listening_on_both: ListeningService) -> None:
     with listening_on_both.client(Role.PUBLISHER) as client:
         first = client.publish("logins", ID, pattern=PATTERN, key_by=["user"], comment="new")
@@ -117,21 +114,17 @@ def test_code_needs_a_signing_key_that_the_service_has(listening: ListeningServi
             keyless.publish("logins", ID, pattern=Pattern.begin("a").where(lambda _e, _c: True))
         with pytest.raises(ValueError, match="give the client signing_keys"):
             keyless.publish("logins", ID, pattern=PATTERN, function=select(len))
+        with pytest.raises(TypeError, match=r"`cep\.flat_select` make one"):
+            keyless.publish("logins", ID, pattern=PATTERN, function=len)  # type: ignore[arg-type]
     strangers = SigningKeys.from_text("other:" + "A" * 44)
     stranger = Client(listening.url, token, signing_keys=strangers)
     with stranger, pytest.raises(Invalid, match=r"/function: .*'other', unknown here"):
         stranger.publish("logins", ID, pattern=PATTERN, function=select(len))
 
 
-def test_a_mere_callable_is_no_function(client: Client) -> None:
-    with pytest.raises(TypeError, match=r"`cep\.flat_select` make one"):
-        client.publish("logins", ID, pattern=PATTERN, function=len)  # type: ignore[arg-type]
-
-
-# --- many writers
-
-
-def test_a_change_made_from_an_old_state_is_refused_and_loses_nothing(client: Client) -> None:
+def test_a_change_made_from_an_old_state_or_to_another_path_is_refused_and_loses_nothing(
+    client: Client,
+) -> None:
     seen = client.publish("logins", ID, pattern=PATTERN)
     theirs = client.publish("logins", ID, pattern=OTHER_PATTERN)
     with pytest.raises(Outdated, match="412 It has changed since"):
@@ -139,6 +132,10 @@ def test_a_change_made_from_an_old_state_is_refused_and_loses_nothing(client: Cl
     with pytest.raises(Outdated):
         client.delete(ID, if_match=seen.etag)
     assert client.get(ID) == theirs
+    client.publish("logins", ID, pattern=PATTERN)
+    with pytest.raises(ServiceError):
+        client.pause(f"x/../{ID}")
+    assert not client.get(ID).is_paused
 
 
 def test_one_client_serves_many_threads(client: Client) -> None:
@@ -146,9 +143,6 @@ def test_one_client_serves_many_threads(client: Client) -> None:
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(lambda name: client.publish("logins", name, pattern=PATTERN), names))
     assert [each.id for each in client.processors("logins")] == names
-
-
-# --- errors
 
 
 def test_a_wrong_document_is_told_with_its_places(client: Client) -> None:
@@ -180,13 +174,6 @@ def test_warnings_are_shown_and_nothing_is_written(client: Client) -> None:
     assert list(client.processors()) == []
 
 
-def test_names_cannot_lead_to_other_paths(client: Client) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    with pytest.raises(ServiceError):
-        client.pause(f"x/../{ID}")
-    assert not client.get(ID).is_paused
-
-
 def answering(answer: Callable[[httpx2.Request], httpx2.Response], token: str = "") -> Client:
     """Return a client of what answers so."""
     return Client("http://localhost", token, transport=httpx2.MockTransport(answer))
@@ -205,9 +192,6 @@ def test_an_answer_of_something_else_is_told(status: int, text: str, told: str) 
         client.get(ID)
 
 
-# --- lists
-
-
 def test_all_pages_of_a_list_are_read(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"rule-{number}" for number in range(5)]
     for name in names:
@@ -216,9 +200,6 @@ def test_all_pages_of_a_list_are_read(client: Client, monkeypatch: pytest.Monkey
     assert [each.id for each in client.processors("logins")] == names
     assert [each.id for each in client.processors(tag="odd", sort="-id")] == ["rule-3", "rule-1"]
     assert list(client.processors("elsewhere")) == []
-
-
-# --- retries
 
 
 class Answers(httpx2.BaseTransport):
@@ -329,10 +310,7 @@ def test_a_service_that_is_not_there_is_told() -> None:
         client.get(ID)
 
 
-# --- the token
-
-
-def test_a_token_does_not_cross_a_network_unencrypted() -> None:
+def test_a_token_does_not_cross_a_network_unencrypted_nor_follow_a_redirect() -> None:
     for url in ("http://rules.example.com", "http://10.0.0.1:8321"):
         with pytest.raises(ValueError, match="would cross the network"):
             Client(url, "secret")
@@ -340,6 +318,15 @@ def test_a_token_does_not_cross_a_network_unencrypted() -> None:
     for url in ("https://rules.example.com", "http://localhost:1", "http://[::1]:1"):
         with Client(url, "secret") as client:
             assert "secret" not in repr(client)
+    asked: list[httpx2.URL] = []
+
+    def redirect(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url)
+        return httpx2.Response(302, headers={"Location": "https://elsewhere.example.com/"})
+
+    with answering(redirect) as client, pytest.raises(ServiceError, match="302"):
+        client.get(ID)
+    assert [url.host for url in asked] == ["localhost"]
 
 
 def test_certificates_are_read_for_a_service_with_tls_only(
@@ -352,21 +339,6 @@ def test_certificates_are_read_for_a_service_with_tls_only(
     read.assert_not_called()
     Client("https://rules.example.com", "token").close()
     read.assert_called()
-
-
-def test_a_redirect_does_not_carry_the_token_elsewhere() -> None:
-    asked: list[httpx2.URL] = []
-
-    def redirect(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request.url)
-        return httpx2.Response(302, headers={"Location": "https://elsewhere.example.com/"})
-
-    with answering(redirect) as client, pytest.raises(ServiceError, match="302"):
-        client.get(ID)
-    assert [url.host for url in asked] == ["localhost"]
-
-
-# --- waiting
 
 
 @pytest.fixture
@@ -383,13 +355,6 @@ def test_waiting_ends_once_the_job_runs_the_version(client: Client, job: Reporti
     assert [held.state for each in waited.jobs for held in each.versions] == ["active"]
 
 
-def test_a_version_that_waits_for_its_time_may_be_enough(client: Client, job: ReportingJob) -> None:
-    job.beat(running(state="pending"))
-    assert client.wait_until_running("logins", ID, 1, 0, pending_is_enough=True)
-    with pytest.raises(NotRunning, match="does not run everywhere after 0 s; fraud: pending"):
-        client.wait_until_running("logins", ID, 1, 0)
-
-
 def test_waiting_ends_at_once_where_there_is_nothing_to_wait_for(
     client: Client, job: ReportingJob
 ) -> None:
@@ -398,6 +363,9 @@ def test_waiting_ends_at_once_where_there_is_nothing_to_wait_for(
             client.wait_until_running("logins", ID, 1, timeout_seconds, poll_seconds=0.01)
         return str(ended.value)
 
+    job.beat(running(state="pending"))
+    assert client.wait_until_running("logins", ID, 1, 0, pending_is_enough=True)
+    assert "does not run everywhere after 0 s; fraud: pending" in told(0)
     job.beat(running(state="quarantined", error="no number", traceback="line 3"))
     assert "fraud stopped version 1: no number\nline 3" in told(60)
     job.beat(running(state="draining"))

@@ -118,7 +118,9 @@ def text_of(service: Service, document: dict[str, Any], code: str = "readable") 
     return str(service.post("/v1/drafts/text", Role.ADMIN, body)["text"])
 
 
-def test_code_is_shown_by_source_and_digest(with_stream: Service) -> None:
+def test_code_is_shown_by_source_and_digest_also_where_it_is_too_long_for_a_draft(
+    with_stream: Service,
+) -> None:
     code = sign(is_large, KEY, CodeUse.CONDITION).to_document()
     steps = [{"name": "a", "where": {"all_of": ["amount > 1", {"python": code}]}}]
     document = processor_document(pattern={"steps": steps}, function=code)
@@ -130,11 +132,8 @@ def test_code_is_shown_by_source_and_digest(with_stream: Service) -> None:
     assert code["payload"] not in text
     assert code["signature"] not in text
     assert text_of(with_stream, document, "whole").count(code["signature"]) == 2
-
-
-def test_code_too_long_for_a_draft_can_be_read(with_stream: Service) -> None:
-    code = sign(is_large, KEY, CodeUse.CONDITION).model_copy(update={"payload": b"p" * 200_000})
-    text = text_of(with_stream, processor_document(function=code.to_document()))
+    large = sign(is_large, KEY, CodeUse.CONDITION).model_copy(update={"payload": b"p" * 200_000})
+    text = text_of(with_stream, processor_document(function=large.to_document()))
     assert "code, 200,000 bytes, digest " in text
 
 

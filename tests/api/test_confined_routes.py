@@ -45,20 +45,12 @@ class Try:
     control: str = ""  # the method of the control, where it is another one
 
 
-def _document(names: Names) -> Any:
-    return names["rule_document"]
-
-
 def _new_rule(names: Names) -> Any:
     return rule_document(names["stream"], f"{names['stream']}-new")
 
 
 def _text(names: Names) -> Any:
     return {"text": json.dumps(_new_rule(names))}
-
-
-def _beat(names: Names) -> Any:
-    return {"instance_id": names["instance"], "sequence": 2}
 
 
 def _turn(name: str, **more: Any) -> Body:
@@ -84,7 +76,7 @@ TRIED: dict[str, Try] = {
     "GET /v1/processors/{processor_id}/versions": ONE,
     "GET /v1/processors/{processor_id}/versions/{version}": ONE,
     "GET /v1/processors/{processor_id}/comparison": Try(query="?old=1&new=1"),
-    "PUT /v1/processors/{processor_id}": Try(_document),
+    "PUT /v1/processors/{processor_id}": Try(lambda names: names["rule_document"]),
     "PATCH /v1/processors/{processor_id}": Try(lambda _: {"description": "mine"}),
     "POST /v1/processors/{processor_id}/acknowledge": ONE,
     "POST /v1/processors/{processor_id}/pause": ONE,
@@ -93,7 +85,7 @@ TRIED: dict[str, Try] = {
     "PATCH /v1/processors/{processor_id}/parameters": Try(lambda _: {"least": 7}),
     "GET /v1/processors/{processor_id}/rollout": ONE,
     "PATCH /v1/processors/{processor_id}/rollout": Try(lambda _: {"share_percent": 10}),
-    "POST /v1/processors/{processor_id}/rollout": Try(_document),
+    "POST /v1/processors/{processor_id}/rollout": Try(lambda names: names["rule_document"]),
     "POST /v1/processors/{processor_id}/rollout/promote": ONE,
     "DELETE /v1/processors/{processor_id}/rollout": ONE,
     "POST /v1/processors/{processor_id}/versions/{version}/cancel": ONE,
@@ -162,7 +154,9 @@ TRIED: dict[str, Try] = {
     "GET /v1/jobs/{job_id}/processors/{processor_id}/history": ONE,
     "GET /v1/streams/{stream}/running": ONE,
     "GET /v1/streams/{stream}/processors/{processor_id}/running": ONE,
-    "POST /v1/jobs/{job_id}/heartbeats": Try(_beat),
+    "POST /v1/jobs/{job_id}/heartbeats": Try(
+        lambda names: {"instance_id": names["instance"], "sequence": 2}
+    ),
     "POST /v1/jobs/{job_id}/key-answers": Try(
         lambda names: {"instance_id": names["instance"], "answers": []}
     ),

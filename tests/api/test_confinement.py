@@ -237,21 +237,17 @@ def test_sql_that_names_no_classes_is_refused(store: Database) -> None:
         assert len(session.scalars(sa.select(IdempotentRequest)).all()) == len(NAMES)
 
 
-def test_what_must_be_unique_everywhere_is_looked_for_in_all_streams(store: Database) -> None:
+def test_what_must_be_unique_everywhere_is_looked_for_in_all_streams_and_what_is_joined_is_not(
+    store: Database,
+) -> None:
     query = sa.select(sa.func.count(Processor.id))
     with confined("a"), store.reading() as session:
         assert session.scalar(query) == 1
         assert session.scalar(query, execution_options=ALL_STREAMS) == len(NAMES)
-
-
-def test_what_is_joined_is_of_an_own_stream(store: Database) -> None:
-    query = sa.select(HeldVersion.job_id, Job.id).outerjoin(Job, Job.stream == "b")
+    joined = sa.select(HeldVersion.job_id, Job.id).outerjoin(Job, Job.stream == "b")
     with confined("a"), store.reading() as session:
-        assert [row[1] for row in session.execute(query)] == [None]
+        assert [row[1] for row in session.execute(joined)] == [None]
     with confined("b"), store.reading() as session:
-        assert [row[1] == row[0] for row in session.execute(query)] == [True]
-
-
-def test_without_a_stream_nothing_is_seen(store: Database) -> None:
+        assert [row[1] == row[0] for row in session.execute(joined)] == [True]
     with confined(), store.reading() as session:
         assert not any(SHAPES["count"](session, mapper) for mapper in mappers())

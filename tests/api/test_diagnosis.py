@@ -171,21 +171,21 @@ class TestDiagnosis:
         assert wrong(with_rule) == ["job"]
         assert lines(with_rule)["job"]["detail"] == "main: deployed"
 
-    def test_a_rule_that_is_paused_or_deleted(self, with_rule: Service) -> None:
+    def test_a_rule_that_begins_later_is_over_paused_or_deleted(self, with_stream: Service) -> None:
+        def title() -> Any:
+            return lines(with_stream)["rule"]["title"]
+
+        begin, end = "2027-02-01T00:00:00.000Z", "2027-03-01T00:00:00.000Z"
+        with_stream.publish(effective_from=begin, effective_until=end)
+        assert title() == f"It takes effect at {begin}"
+        with_stream.clock.time_ms += 60 * 86_400_000
+        assert title() == f"It ended at {end}"
         for method, path, state in (
             ("POST", f"{PATH}/pause", "paused"),
             ("DELETE", PATH, "deleted"),
         ):
-            with_rule.done(method, path)
-            assert lines(with_rule)["rule"]["title"] == f"The rule is {state}"
-
-    def test_a_rule_that_begins_later_or_is_over(self, with_stream: Service) -> None:
-        with_stream.publish(
-            effective_from="2027-02-01T00:00:00Z", effective_until="2027-03-01T00:00:00Z"
-        )
-        assert lines(with_stream)["rule"]["title"] == "It takes effect at 2027-02-01T00:00:00.000Z"
-        with_stream.clock.time_ms += 60 * 86_400_000
-        assert lines(with_stream)["rule"]["title"] == "It ended at 2027-03-01T00:00:00.000Z"
+            with_stream.done(method, path)
+            assert title() == f"The rule is {state}"
 
     def test_a_job_that_has_not_picked_the_rule_up_or_does_not_report(
         self, job: ReportingJob

@@ -110,10 +110,16 @@ def test_a_mistake_in_a_clause_is_told_at_its_place_however_it_is_written(
     assert problem["length"] == len("acton")
 
 
-def test_a_clause_is_written_as_a_block_of_lines(with_stream: Service) -> None:
-    document = {"id": "guessed", "pattern": {"match_recognize": CLAUSE}}
-    answer = with_stream.client.post("/v1/drafts/text", json={"document": document})
-    lines = answer.json()["text"].splitlines()
+def test_a_document_written_as_text_reads_back_the_same(with_stream: Service) -> None:
+    document = processor_document(description="über\u0085all: #1", tags=["a"])
+    for text_format in ("yaml", "json"):
+        body = {"document": document, "format": text_format}
+        text = with_stream.post("/v1/drafts/text", Role.ADMIN, body)["text"]
+        body = {"text": text, "format": text_format}
+        assert with_stream.post("/v1/drafts/check", Role.ADMIN, body)["document"] == document
+    # A clause is written as a block of lines.
+    clause = {"document": {"id": "guessed", "pattern": {"match_recognize": CLAUSE}}}
+    lines = with_stream.post("/v1/drafts/text", Role.ADMIN, clause)["text"].splitlines()
     assert lines[:3] == ["id: guessed", "pattern:", "  match_recognize: |-"]
     assert lines[3:] == [f"    {line}" if line else "" for line in CLAUSE.splitlines()]
 
@@ -186,7 +192,7 @@ LOGIN = {"name": "login", "contiguity": "followed_by", "where": "action = 'login
 NO_VIEW = {"name": "view", "contiguity": "not_followed_by", "where": "action = 'view'"}
 
 
-def test_an_event_that_breaks_strict_contiguity_or_must_not_come_is_named(
+def test_an_event_that_breaks_a_partial_match_is_named_and_what_a_match_skips_told_apart(
     with_stream: Service,
 ) -> None:
     for steps, outcome, forbidden in (
@@ -196,9 +202,6 @@ def test_an_event_that_breaks_strict_contiguity_or_must_not_come_is_named(
         report = tried(with_stream, events("fail", "view", "login"), pattern={"steps": steps})
         assert ends(report) == [({"fail": [0]}, outcome, 1)]
         assert report["partial_matches"][0]["forbidden"] == forbidden
-
-
-def test_what_a_match_makes_skip_is_told_apart(with_stream: Service) -> None:
     skipping = PATTERN | {"after_match_skip": {"strategy": "skip_past_last_event"}}
     report = tried(with_stream, events("fail", "fail", "fail", "login"), pattern=skipping)
     assert len(report["matches"]) == 1
@@ -208,7 +211,7 @@ def test_what_a_match_makes_skip_is_told_apart(with_stream: Service) -> None:
 REPEATED = FAIL | {"times": {"from": 1, "to": None}}
 
 
-def test_partial_matches_of_the_same_events_that_end_alike_are_told_as_one(
+def test_partial_matches_of_the_same_events_are_told_as_one_if_they_end_alike(
     with_stream: Service,
 ) -> None:
     pattern = {"steps": [REPEATED, NO_VIEW, LOGIN], "within": "10 minutes"}
@@ -216,11 +219,6 @@ def test_partial_matches_of_the_same_events_that_end_alike_are_told_as_one(
     assert (left["steps"], left["outcome"]) == ({"fail": [0]}, "open")
     assert sorted(left["awaited"]) == ["fail", "login"]
     assert left["forbidden"] == ["view"]
-
-
-def test_partial_matches_of_the_same_events_that_end_differently_are_told_apart(
-    with_stream: Service,
-) -> None:
     view = NO_VIEW | {"contiguity": "followed_by", "optional": True}
     steps = [
         {"group": {"steps": [REPEATED, view]}, "times": {"from": 1, "to": 2}},
@@ -289,29 +287,16 @@ def test_made_up_events_match_the_rule_they_are_made_for(with_stream: Service) -
         assert tried(with_stream, made, pattern=pattern, key_by=None)["matches"]
 
 
-def test_a_document_written_as_text_reads_back_the_same(with_stream: Service) -> None:
-    for text_format in ("yaml", "json"):
-        document = processor_document(description="über\u0085all: #1", tags=["a"])
-        body = {"document": document, "format": text_format}
-        text = with_stream.post("/v1/drafts/text", Role.ADMIN, body)["text"]
-        body = {"text": text, "format": text_format}
-        assert with_stream.post("/v1/drafts/check", Role.ADMIN, body)["document"] == document
-
-
-def test_a_clause_is_answered_as_a_tree_to_be_drawn(with_stream: Service) -> None:
+def test_a_clause_is_answered_as_a_tree_to_be_drawn_or_refused_at_its_place(
+    with_stream: Service,
+) -> None:
     clause = "MATCH_RECOGNIZE (MEASURES LAST(b.ts) AS at PATTERN (a b*?) DEFINE b AS amount>3)"
     answer = with_stream.post("/v1/drafts/drawing", Role.ADMIN, {"match_recognize": clause})
     first, second = answer["pattern"]["parts"]
     assert first == {"kind": "variable", "name": "A", "condition": ""}
-    assert second["inner"]["condition"] == "amount > 3"
-    assert second["quantifier"] == "*?"
+    assert (second["inner"]["condition"], second["quantifier"]) == ("amount > 3", "*?")
     assert answer["measures"] == [{"name": "at", "expression": "LAST(b.ts)"}]
     assert "PATTERN (a b*?)" in answer["text"]
-
-
-def test_a_clause_that_cannot_be_read_is_refused_at_its_place(
-    with_stream: Service,
-) -> None:
     body = {"match_recognize": "MATCH_RECOGNIZE (\nPATTERN (a b+ ) DEFINE b AS (amount > 3)"}
     (flaw,) = with_stream.post("/v1/drafts/drawing", Role.ADMIN, body, expect=422)["errors"]
     assert (flaw["pointer"], flaw["line"]) == ("/match_recognize", 2)

@@ -103,15 +103,14 @@ def test_a_job_starts_runs_goes_stale_and_stops(job: ReportingJob) -> None:
     assert job.view()["stop_reason"] == "deployed"
 
 
-def test_a_clock_that_is_set_back_makes_no_dead_job_look_well(job: ReportingJob) -> None:
+def test_a_clock_that_is_set_back_makes_no_dead_job_look_well_and_a_start_the_current_one(
+    job: ReportingJob,
+) -> None:
     job.beat(epoch=1)
     job.service.clock.time_ms -= HOUR_MS
     assert job.view()["state"] == "stale"
     job.beat(epoch=1, counters={"events": 5})
     assert (job.view()["state"], job.view()["counters"]["events"]) == ("running", 5)
-
-
-def test_a_start_after_the_clock_was_set_back_is_the_current_one(job: ReportingJob) -> None:
     for number in range(REMEMBERED_INSTANCES + 3):
         job.service.clock.time_ms -= HOUR_MS
         restarted = ReportingJob(job.service, instance=f"restart-{number}")

@@ -63,7 +63,7 @@ def test_thousands_of_mistakes_are_told_in_part(with_stream: Service) -> None:
     assert flaws[-1]["detail"] == "there are 100 more problems."
 
 
-def test_a_mistake_in_a_long_line_is_shown_with_what_is_around_it(
+def test_a_mistake_in_a_long_line_is_shown_with_what_is_around_it_and_examples_not_run(
     with_stream: Service,
 ) -> None:
     half = " OR ".join(["amount > 1"] * 300)
@@ -73,9 +73,6 @@ def test_a_mistake_in_a_long_line_is_shown_with_what_is_around_it(
     assert (line[:3], line[-1], len(line) < 500) == ("  …", "…", True)
     assert line[carets.index("^") : carets.rindex("^") + 1] == "acton"
     assert where[flaw["column"] - 1 :].startswith("acton")
-
-
-def test_examples_of_which_only_a_number_is_told_are_not_run(with_stream: Service) -> None:
     unknown = {f"k{n}": 1 for n in range(60)}
     assert flaws_of(with_stream, tags=["a b"] * 50, examples=[{"events": 1}] * 10, **unknown)
 

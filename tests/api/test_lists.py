@@ -199,17 +199,13 @@ def test_json_of_another_type_is_refused(lists: Lists) -> None:
         assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
 
 
-def test_another_kind_of_body_is_refused(lists: Lists) -> None:
+def test_only_values_are_long_and_another_kind_of_body_is_refused(lists: Lists) -> None:
     lists.create()
     for kind, content, status in (("text/plain", "ana", 415), ("application/json", "[1,", 400)):
         headers = ANY_STATE | {"Content-Type": kind}
         answer = lists.client.put(f"{VIP}/values", content=content, headers=headers)
         assert answer.status_code == status
         assert "text/csv" in answer.json()["detail"] or status == 400
-
-
-def test_only_this_route_takes_long_bodies(lists: Lists) -> None:
-    lists.create()
     long = ["x" * 900 + str(number) for number in range(3_000)]
     assert lists.put(long).json()["count"] == 3_000
     assert lists.change(add=long).status_code == 413

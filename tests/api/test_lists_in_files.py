@@ -43,9 +43,6 @@ def versions(folder: Folder) -> list[ListVersionLine]:
     return list(folder.client.lists("logins").versions("vip"))
 
 
-# --- apply
-
-
 def test_a_list_is_there_before_the_rule_that_names_it(folder: Folder) -> None:
     rule(folder, examples=[EXAMPLE])
     vip(folder, "eve", "bob", description="Who is called first.")
@@ -66,7 +63,9 @@ def test_a_list_is_there_before_the_rule_that_names_it(folder: Folder) -> None:
     assert folder.apply().output == "Plan: 2 unchanged\n"
 
 
-def test_only_other_values_make_a_version(folder: Folder) -> None:
+def test_only_other_values_make_a_version_whose_digest_is_that_of_the_service(
+    folder: Folder,
+) -> None:
     vip(folder, "eve", "bob")
     folder.apply()
     vip(folder, "bob", "", '"eve"', "bob")
@@ -77,6 +76,9 @@ def test_only_other_values_make_a_version(folder: Folder) -> None:
     assert values(folder) == ["ana", "bob"]
     assert (versions(folder)[0].added, versions(folder)[0].removed) == (1, 1)
     assert len(versions(folder)) == 3
+    vip(folder, "ü", "a,b".join('""'))
+    folder.apply()
+    assert versions(folder)[0].digest == list_digest(list_content(["ü", "a,b"]))
 
 
 def test_values_stand_in_the_document_or_are_left_to_the_service(folder: Folder) -> None:
@@ -222,9 +224,6 @@ def test_lists_need_approvals_where_rules_do_and_authors_see_the_plan(folder: Fo
     assert "+ 1 value: 'eve'" in folder.apply("--dry-run", role=Role.AUTHOR).output
 
 
-# --- export
-
-
 def test_what_is_exported_is_found_unchanged(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,10 +259,7 @@ def test_lines_do_not_depend_on_the_pieces_they_come_in() -> None:
         assert list(lines_of([text[:cut], text[cut:]])) == ["a\r\n", '"b\n', 'c"\r\n', "d"]
 
 
-# --- without a service
-
-
-def test_commands_find_lists_beside_rules(folder: Folder) -> None:
+def test_commands_find_lists_beside_rules_and_miss_those_without_values(folder: Folder) -> None:
     folder.write("stream.yaml", STREAM)
     rule(folder, examples=[EXAMPLE])
     vip(folder, "eve")
@@ -280,18 +276,9 @@ def test_commands_find_lists_beside_rules(folder: Folder) -> None:
     assert "1 found" in ended(0, "match", file, events).stdout
     bob.write_text("bob\n")
     ended(1, "test", file, "--list", f"vip={bob}")
-
-
-def test_a_list_without_values_has_a_type_and_is_missing_to_examples(folder: Folder) -> None:
-    folder.write("stream.yaml", STREAM)
-    folder.write("vip.yaml", {"list": "vip", "stream": "logins"})
+    # A list without values has a type, and is missing to examples.
+    folder.write("lists/vip.yaml", {"list": "vip", "stream": "logins"})
     rule(folder)
     ended(0, "test", folder.path)
     rule(folder, examples=[EXAMPLE])
     assert "--list vip=vip.csv" in ended(1, "test", folder.path).stdout
-
-
-def test_digests_are_those_of_the_service(folder: Folder) -> None:
-    vip(folder, "ü", "a,b".join('""'))
-    folder.apply()
-    assert versions(folder)[0].digest == list_digest(list_content(["ü", "a,b"]))

@@ -58,9 +58,6 @@ def post_matches(client: Client, listening: ListeningService) -> Callable[..., A
     return partial(post, listening.service)
 
 
-# --- listed
-
-
 def test_matches_are_listed_newest_first_and_filtered(
     run: Run, client: Client, listening: ListeningService
 ) -> None:
@@ -122,9 +119,6 @@ def test_output_of_rules_does_not_steer_the_terminal(
         result = run(*words, code=0)
         assert not re.search(STEERING, result.output)
     assert json.loads(result.stdout)["key"] == [hostile]
-
-
-# --- followed, by the client
 
 
 def numbers_of(matches: Iterator[MatchLine], count: int) -> list[int]:
@@ -209,9 +203,6 @@ def test_events_are_read_as_they_were_written(events: list[tuple[str, str]]) -> 
         (event.name, event.data) for event in server_events([*lines, "event: match", "data: x"])
     ]
     assert read == [(name, f"{data}\nmore") for name, data in events]
-
-
-# --- followed, on the command line
 
 
 def surroundings(listening: ListeningService) -> dict[str, str]:

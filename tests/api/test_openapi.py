@@ -38,17 +38,20 @@ def test_what_may_be_tried_again_says_when() -> None:
             assert "408" in answers
 
 
-def test_an_address_tells_all_its_methods(lasting_service: Service) -> None:
+def test_an_address_tells_all_its_methods_and_which_type_it_takes(lasting_service: Service) -> None:
     answer = lasting_service.client.options("/v1/processors/failed-logins")
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "DELETE, GET, HEAD, PATCH, PUT"
-
-
-def test_a_number_is_no_truth_value(lasting_service: Service) -> None:
     for wrong in (0, "true", 1.0):
         draft: dict[str, object] = {"text": "id: a", "events": [], "let_time_pass": wrong}
         answer = lasting_service.client.post("/v1/drafts/trial", json=draft)
         assert [flaw["pointer"] for flaw in answer.json()["errors"]] == ["/let_time_pass"]
+    for name in ("version", "epoch", "start_ms", "end_ms"):
+        whole = {"match_id": "0" * 16, "processor_id": "p", "version": 1, "epoch": 1}
+        match = whole | {"start_ms": 1, "end_ms": 1, name: True}
+        report = {"job": "fraud-job", "matches": [match]}
+        answer = lasting_service.client.post("/v1/streams/logins/matches", json=report)
+        assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [f"/matches/0/{name}"]
 
 
 def test_a_time_may_be_written_in_milliseconds_and_openapi_says_so() -> None:
@@ -57,15 +60,6 @@ def test_a_time_may_be_written_in_milliseconds_and_openapi_says_so() -> None:
     given = next(one["anyOf"] for one in written if "anyOf" in one)
     assert [one["type"] for one in given] == ["string", "integer"]
     assert schemas["TokenView"]["properties"]["expires_at"]["anyOf"][0]["type"] == "string"
-
-
-def test_a_truth_value_is_no_number(lasting_service: Service) -> None:
-    for name in ("version", "epoch", "start_ms", "end_ms"):
-        whole = {"match_id": "0" * 16, "processor_id": "p", "version": 1, "epoch": 1}
-        match = whole | {"start_ms": 1, "end_ms": 1, name: True}
-        report = {"job": "fraud-job", "matches": [match]}
-        answer = lasting_service.client.post("/v1/streams/logins/matches", json=report)
-        assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [f"/matches/0/{name}"]
 
 
 def test_what_is_created_is_said_to_have_an_address() -> None:

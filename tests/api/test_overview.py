@@ -83,7 +83,7 @@ def test_a_silent_job_needs_attention_until_it_stops_on_purpose(
     assert concerns(with_stream) == []
 
 
-def test_quarantined_versions_come_with_their_error_before_all_else(
+def test_quarantined_versions_come_first_and_of_very_many_the_number_left_out_is_told(
     with_rule: Service,
 ) -> None:
     error = "TypeError: <b>no</b>"
@@ -93,6 +93,11 @@ def test_quarantined_versions_come_with_their_error_before_all_else(
     assert (first["concern"], first["detail"]) == ("quarantined", error)
     assert (first["processor_id"], first["version"]) == ("failed-logins", 1)
     assert second["concern"] == "watermark_behind"
+    many = [running(f"rule-{number}", state="quarantined") for number in range(130)]
+    beat(ReportingJob(with_rule, instance="instance-2"), *many)
+    body = overview(with_rule)
+    assert (len(body["attention"]), body["attention_left_out"]) == (100, 30)
+    assert body["quarantined"] == 130
 
 
 @pytest.mark.parametrize(
@@ -159,11 +164,3 @@ def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(
         ("later", "starts_soon"),
     ]
     assert {item["urgency"] for item in items} == {"info"}
-
-
-def test_of_very_many_items_the_number_left_out_is_told(with_stream: Service) -> None:
-    broken = [running(f"rule-{number}", state="quarantined") for number in range(130)]
-    beat(ReportingJob(with_stream), *broken)
-    body = overview(with_stream)
-    assert (len(body["attention"]), body["attention_left_out"]) == (100, 30)
-    assert body["quarantined"] == 130

@@ -123,27 +123,21 @@ def test_examples_are_run_with_the_new_values_of_parameters_that_are_there(
     assert "no parameter least" in error_of(send(least=1))["detail"]
 
 
-def test_parameters_may_stand_beside_the_pattern(with_stream: Service) -> None:
+def test_parameters_may_stand_beside_the_pattern_and_each_is_named(with_stream: Service) -> None:
     pattern = {"steps": STEPS, "within": "10 minutes"}
     with_stream.publish(pattern=pattern, parameters=PARAMETERS, select=SELECT)
     assert definition_in_snapshot(with_stream)["pattern"]["parameters"] == PARAMETERS
     wrong = PARAMETERS | {"factor": {"type": "BIGINT", "value": 1, "min": 2}}
-    for changes, pointer in (
-        ({"pattern": pattern, "parameters": wrong}, "/parameters/factor/value"),
-        ({"pattern": WITH_PARAMETERS, "parameters": PARAMETERS}, "/parameters"),
-    ):
-        document = processor_document(select=SELECT, **changes)
-        assert error_of(with_stream.send("PUT", PATH, document))["pointer"] == pointer
-
-
-def test_names_that_nothing_stands_behind_are_refused(with_stream: Service) -> None:
-    for changes, pointer, told in (
+    refusals: list[tuple[dict[str, Any], str, str]] = [
+        ({"pattern": pattern, "parameters": wrong}, "/parameters/factor/value", ""),
+        ({"parameters": PARAMETERS}, "/parameters", ""),
         ({"select": {}}, "/pattern/parameters/factor", "nothing names :factor"),
         ({"select": SELECT | {"x": ":lest"}}, "/select/x", "no parameter lest"),
         ({"key_by": ["user", ":least"]}, "/key_by/1", "a key has no parameters"),
-    ):
+    ]
+    for changes, pointer, told in refusals:
         document = processor_document(pattern=WITH_PARAMETERS, select=SELECT) | changes
-        error = error_of(with_stream.send("POST", "/v1/processors", document))
+        error = error_of(with_stream.send("PUT", PATH, document))
         assert (error["pointer"], told in error["detail"]) == (pointer, True)
 
 
@@ -165,9 +159,6 @@ def test_a_list_is_changed_as_a_whole(with_stream: Service) -> None:
     ):
         error = error_of(send(wrong))
         assert (error["pointer"], told in error["detail"]) == ("/users", True)
-
-
-# --- client and command line
 
 
 @pytest.fixture

@@ -83,13 +83,9 @@ class TestTheWayOfAProposal:
         assert bob.tries(proposal["id"], "approve", "publish") == [200, 200]
         assert ana.service.get(path)["tags"] == ["new"]
 
-    def test_what_is_wrong_is_told_with_its_place(self, ana: Person) -> None:
-        steps = [{"name": "a", "where": "acton = 1"}]
-        (flaw,) = ana.refused({"document": processor_document(pattern={"steps": steps})})["errors"]
-        assert flaw["pointer"] == "/document/pattern/steps/0/where"
-        assert flaw["remedy"] == "Did you mean action?"
-
-    def test_each_kind_takes_its_fields(self, ana: Person) -> None:
+    def test_each_kind_takes_its_fields_and_what_is_wrong_is_told_with_its_place(
+        self, ana: Person
+    ) -> None:
         for change, pointers in (
             ({}, ["/document"]),
             ({"kind": "rollback", "processor_id": "failed-logins"}, ["/version"]),
@@ -97,6 +93,10 @@ class TestTheWayOfAProposal:
             ({"kind": "delete", "document": WIDER_RULE}, ["/document", "/processor_id"]),
         ):
             assert [flaw["pointer"] for flaw in ana.refused(change)["errors"]] == pointers
+        steps = [{"name": "a", "where": "acton = 1"}]
+        (flaw,) = ana.refused({"document": processor_document(pattern={"steps": steps})})["errors"]
+        assert flaw["pointer"] == "/document/pattern/steps/0/where"
+        assert flaw["remedy"] == "Did you mean action?"
 
     def test_what_would_be_refused_is_refused_at_once(self, ana: Person) -> None:
         of_rule = {"processor_id": "failed-logins"}
@@ -133,7 +133,9 @@ class TestTheWayOfAProposal:
 
 
 class TestWhoCounts:
-    def test_nobody_approves_their_own_under_whatever_token(self, ana: Person) -> None:
+    def test_only_its_author_edits_renews_withdraws_and_never_approves_it(
+        self, ana: Person, bob: Person
+    ) -> None:
         ask_for(ana.service, 1)
         number = ana.propose(document=WIDER_RULE)["id"]
         again = token_of(ana.service, "phone", person="Ana")
@@ -144,32 +146,28 @@ class TestWhoCounts:
             assert "your own proposal" in answer.json()["detail"]
             assert own.act(number, "reject", json={"reason": "no"}).status_code == 403
             assert own.act(number, "publish").status_code == 409
-
-    def test_two_tokens_of_one_person_are_one_approval(self, ana: Person, bob: Person) -> None:
-        ask_for(ana.service, 2)
-        number = ana.propose(document=WIDER_RULE)["id"]
-        phone = token_of(ana.service, "phone", person="BOB")
-        for own in (bob, phone, bob):
-            assert own.act(number, "approve").json()["approval_count"] == 1
-        assert phone.tries(number, "publish") == [409]
-
-    def test_a_token_of_nobody_cannot_approve_and_its_name_is_its_authors_identity(
-        self, ana: Person, bob: Person
-    ) -> None:
-        number = ana.propose(document=WIDER_RULE)["id"]
-        answer = ana.service.send("POST", f"{PROPOSALS}/{number}/approve")
-        assert answer.status_code == 403
-        assert "--person" in answer.json()["detail"]
-        nameless = token_of(ana.service, "Bob")
-        assert bob.tries(nameless.propose(document=WIDER_RULE)["id"], "approve") == [403]
-
-    def test_only_its_author_edits_renews_and_withdraws_it(self, ana: Person, bob: Person) -> None:
         number = ana.propose(document=WIDER_RULE)["id"]
         edited = {"document": processor_document(pattern=WIDEST)}
         assert bob.send("PUT", f"{PROPOSALS}/{number}", json=edited).status_code == 403
         assert bob.tries(number, "renew", "withdraw") == [403, 403]
         assert ana.act(number, "withdraw").json()["state"] == "withdrawn"
         assert ana.tries(number, "withdraw") == [409]
+
+    def test_two_tokens_of_one_person_are_one_approval_and_those_of_nobody_none(
+        self, ana: Person, bob: Person
+    ) -> None:
+        ask_for(ana.service, 2)
+        number = ana.propose(document=WIDER_RULE)["id"]
+        phone = token_of(ana.service, "phone", person="BOB")
+        for own in (bob, phone, bob):
+            assert own.act(number, "approve").json()["approval_count"] == 1
+        answer = ana.service.send("POST", f"{PROPOSALS}/{number}/approve")
+        assert answer.status_code == 403
+        assert "--person" in answer.json()["detail"]
+        assert phone.tries(number, "publish") == [409]
+        # The name of a token of nobody is its author's identity.
+        nameless = token_of(ana.service, "Bob")
+        assert bob.tries(nameless.propose(document=WIDER_RULE)["id"], "approve") == [403]
 
 
 class TestWhatIsApproved:

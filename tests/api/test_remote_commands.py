@@ -20,9 +20,6 @@ def publish(client: Client, name: str = ID, stream: str = "logins", **parts: obj
     return client.publish(stream, name, pattern=PATTERN, **parts)  # type: ignore[arg-type]
 
 
-# --- list
-
-
 def test_rules_are_listed_and_filtered(run: Run, client: Client) -> None:
     client.register_stream(STREAM | {"name": "payments"})
     publish(client, severity="high", owner="fraud", tags=["a"])
@@ -79,9 +76,6 @@ def test_text_of_others_does_not_steer_the_terminal(run: Run, client: Client) ->
     assert "\\x1b[2J[bold]\\u202e\\x9b\\nx" in result.stdout
 
 
-# --- show
-
-
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_what_is_shown_is_what_apply_takes(
     run: Run, client: Client, tmp_path: Path, form: str
@@ -118,9 +112,6 @@ def test_a_deleted_rule_is_told_its_versions_shown_and_it_comes_back(
     assert yaml.safe_load(run("show", ID, "--version", 1).stdout)["stream"] == "logins"
     run("rollback", ID, "--to", 1, code=0)
     assert client.get(ID).state == "published"
-
-
-# --- pause, resume
 
 
 def test_rules_are_paused_and_resumed_and_none_if_one_name_is_wrong(
@@ -166,9 +157,6 @@ def test_what_somebody_else_has_changed_meanwhile_is_left(
     assert not client.get(ID).is_paused
 
 
-# --- rollback
-
-
 def test_a_rule_gets_the_content_of_an_old_version(run: Run, client: Client) -> None:
     publish(client)
     client.publish("logins", ID, pattern=PATTERN | {"within": "5 minutes"})
@@ -199,9 +187,6 @@ def test_a_rule_or_version_that_is_not_there_is_told_with_those_that_are(
         (("show", "zzz"), "Known here: 'failed-logins'."),
     ):
         assert told in run(*words, code=1).stderr
-
-
-# --- what goes wrong
 
 
 COMMANDS = (("list",), ("show", ID), ("pause", ID), ("resume", ID), ("rollback", ID, "--to", 1))

@@ -46,9 +46,6 @@ def test_a_body_that_cannot_be_taken_is_refused_with_its_place(service: Service)
         assert any(flaw["pointer"] == pointer and detail in flaw["detail"] for flaw in errors), (
             errors
         )
-
-
-def test_broken_json_is_located_by_line_and_column(service: Service) -> None:
     body = json.dumps(STREAM, indent=1).replace('"logins",', '"logins"')
     answer = service.client.post("/v1/streams", content=body, headers=JSON)
     (flaw,) = problem(answer, 400)["errors"]

@@ -47,13 +47,12 @@ def test_a_mistake_in_a_clause_is_told_with_line_and_column(with_stream: Service
         assert (error["pointer"], error["line"]) == ("/pattern/match_recognize", line)
 
 
-def test_what_the_clause_says_is_not_said_twice(with_stream: Service) -> None:
+def test_what_the_clause_says_is_not_said_twice_and_one_without_a_bound_warned_of(
+    with_stream: Service,
+) -> None:
     for changes in ({"key_by": ["action"]}, {"select": {"n": "COUNT(FAIL.*)"}}):
         errors = publish(with_stream, rule(**changes), 422)["errors"]
         assert [error["pointer"] for error in errors] == [f"/{key}" for key in changes]
-
-
-def test_a_clause_without_a_bound_is_warned_of(with_stream: Service) -> None:
     answer = publish(with_stream, rule(CLAUSE.replace("WITHIN INTERVAL '10' MINUTE", "")))
     assert "upper bound" in str(answer["warnings"])
 
@@ -76,7 +75,9 @@ def test_only_what_a_clause_reads_is_said_to_be_kept_for_ever(
     assert told == [f"{what} is kept for every key for ever." for what in warned]
 
 
-def test_a_clause_is_tried_with_its_near_misses(with_stream: Service) -> None:
+def test_a_clause_is_tried_with_its_near_misses_and_with_made_up_events(
+    with_stream: Service,
+) -> None:
     actions = ["fail", "fail", "login", "fail", "fail", "fail", "login"]
     events = [
         {"ts": index * 60_000, "user": "eve", "action": action}
@@ -91,9 +92,6 @@ def test_a_clause_is_tried_with_its_near_misses(with_stream: Service) -> None:
     assert farthest["steps"] == {"FAIL": [0, 1]}
     shown = (farthest["outcome"], farthest["ended_by"], farthest["awaited"])
     assert shown == ("broken", 2, ["FAIL"])
-
-
-def test_made_up_events_match_the_clause(with_stream: Service) -> None:
     clause = CLAUSE.replace("action = 'login'", "action = 'login' AND amount > LAST(FAIL.amount)")
     body = {"text": json.dumps(rule(clause)), "format": "json"}
     events = with_stream.post("/v1/drafts/samples", Role.ADMIN, body)["events"]

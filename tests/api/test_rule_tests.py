@@ -69,9 +69,6 @@ def summary(result: Result) -> str:
     return result.stdout.splitlines()[-1]
 
 
-# --- examples
-
-
 def test_a_rule_whose_example_holds_passes_also_alone_as_its_stream_is_beside_it(
     rules: Path,
 ) -> None:
@@ -110,9 +107,6 @@ def test_an_example_that_json_cannot_hold_is_told(rules: Path) -> None:
     result = run(rules, code=1)
     assert "examples: they hold what JSON cannot" in result.stdout
     assert state_of(result, "good") == "passed"
-
-
-# --- files
 
 
 UNREADABLE = {
@@ -165,9 +159,6 @@ def test_text_that_steers_a_terminal_is_written_out(rules: Path) -> None:
     assert not re.search(STEERING, result.output)
 
 
-# --- streams
-
-
 def test_a_stream_that_is_not_at_hand_is_named(rules: Path) -> None:
     elsewhere = (rules / "stream.yaml").rename(rules.parent / "elsewhere.yaml")
     told = run(rules, code=1).stdout
@@ -176,23 +167,17 @@ def test_a_stream_that_is_not_at_hand_is_named(rules: Path) -> None:
     run(rules, "--streams", elsewhere)
 
 
-def test_rules_of_a_faulty_stream_do_not_pass_in_silence(rules: Path) -> None:
-    faulty = write(rules / "stream.yaml", STREAM | {"event_time_column": "at"})
-    for place in (rules, rules / "good.yaml"):
-        result = run(place, code=1)
-        assert state_of(result, "stream logins") == "FAILED"
-        assert f"not tested: columns: the definition in {faulty} is faulty" in result.stdout
-
-
-def test_conditions_are_checked_against_the_columns(rules: Path) -> None:
+def test_conditions_are_checked_against_columns_unless_their_stream_is_faulty(rules: Path) -> None:
     wrong = {"steps": [{"name": "a", "where": "amuont > 1"}]}
     write(rules / "wrong.yaml", processor_document(id="wrong", pattern=wrong, examples=[EXAMPLE]))
     told = run(rules, code=1).stdout
     assert "there is no column amuont. Did you mean amount?" in told
     assert "not tested: examples: they run once the rest is right" in told
-
-
-# --- what is told
+    faulty = write(rules / "stream.yaml", STREAM | {"event_time_column": "at"})
+    for place in (rules, rules / "good.yaml"):
+        result = run(place, code=1)
+        assert state_of(result, "stream logins") == "FAILED"
+        assert f"not tested: columns: the definition in {faulty} is faulty" in result.stdout
 
 
 def test_a_warning_fails_only_if_asked(rules: Path) -> None:
@@ -211,9 +196,6 @@ def test_rules_are_selected_by_id_stream_and_file(rules: Path) -> None:
         assert f"\n{count} passed" in run(rules, "-k", word).output
     told = "--select leaves none of 3 documents"
     assert told in run(rules, "-k", "selected_by", code=2).output
-
-
-# --- Python code
 
 
 def signed(rules: Path, tmp_path: Path, key: SigningKey = KEY) -> Path:
@@ -247,9 +229,6 @@ def test_code_that_a_stranger_has_signed_fails(rules: Path, tmp_path: Path) -> N
     assert "hunter2" not in wrong.output
 
 
-# --- JUnit
-
-
 def test_junit_has_a_case_for_each_rule_and_each_example(rules: Path, tmp_path: Path) -> None:
     write(rules / "bad.yaml", processor_document(id="bad", examples=[EXAMPLE, WRONG_EXAMPLE]))
     file = tmp_path / "made" / "junit.xml"
@@ -266,9 +245,6 @@ def test_junit_has_a_case_for_each_rule_and_each_example(rules: Path, tmp_path: 
     assert failure is not None
     assert "Expected and not found" in str(failure.get("message"))
     assert str(rules / "bad.yaml") in str(failure.text)
-
-
-def test_a_junit_file_that_cannot_be_written_is_told(rules: Path) -> None:
     told = run(rules, "--junit", rules / "good.yaml" / "junit.xml", code=2).stderr
     assert "cannot write" in told
 
@@ -296,9 +272,6 @@ def test_junit_is_well_formed_whatever_a_rule_says(
         assert cases[1].get("name") == f"{name}: {example}"
 
 
-# --- beside it
-
-
 @pytest.mark.long
 def test_nothing_of_a_service_is_imported(rules: Path) -> None:
     program = f"""
@@ -315,23 +288,18 @@ print(*sorted({{"httpx2", "sqlalchemy", "fastapi", "starlette", "pyspark"}} & se
     assert answer.stdout.strip() == ""
 
 
-# --- lists
-
 LISTED = PATTERN | {"steps": [{"name": "any", "where": "user IN LIST('vip')"}]}
 SEEN = {"name": "a customer", "events": EVENTS[:1], "matches": [{"any": [0]}]}
 
 
-def test_examples_look_into_lists_of_files(rules: Path, tmp_path: Path) -> None:
+def test_examples_look_into_lists_of_files_and_one_that_is_not_known_fails_the_rule(
+    rules: Path, tmp_path: Path
+) -> None:
     write(rules / "good.yaml", processor_document(id="vips", pattern=LISTED, examples=[SEEN]))
     vip = tmp_path / "vip.csv"
     for text, state, code in (("eve\n", "passed", 0), ("bob\n", "FAILED", 1)):
         vip.write_text(text)
         assert state_of(run(rules, "--list", f"vip={vip}", code=code), "vips") == state
-
-
-def test_a_list_that_is_not_known_fails_the_rule_and_says_how_to_give_it(
-    rules: Path, tmp_path: Path
-) -> None:
     write(rules / "good.yaml", processor_document(id="vips", pattern=LISTED))
     numbers = tmp_path / "ids.csv"
     numbers.write_text("1")

@@ -158,7 +158,7 @@ def test_pages_together_are_all_that_meets_the_filter_in_order(
         assert count == sum(problem in problems(rule) for rule in labelled)
 
 
-def test_every_standing_and_problem_is_there_and_other_streams_and_deleted_rules_are_not(
+def test_every_standing_and_problem_is_there_and_other_streams_and_ended_versions_are_not(
     lasting_service: Service,
 ) -> None:
     page = read(lasting_service)
@@ -168,11 +168,6 @@ def test_every_standing_and_problem_is_there_and_other_streams_and_deleted_rules
     assert page["problems"]["behind"] > 0
     assert page["job"]["name"] == "main"
     assert [job["name"] for job in page["jobs"]] == ["main", "spare"]
-
-
-def test_errors_of_versions_that_no_longer_run_are_not_those_of_the_rule(
-    lasting_service: Service,
-) -> None:
     mended = read(lasting_service, text="Zz1")["items"][0]
     assert (mended["standing"], mended["running"]["errors"]) == ("active", 0)
     ended = read(lasting_service, text="a_6")["items"][0]
@@ -225,15 +220,12 @@ def test_a_line_tells_what_runs_since_when_and_what_comes_next(with_rule: Servic
     assert line["matches"] == [0] * 10 + [2, 3]
 
 
-def test_without_a_job_rules_are_listed_all_the_same(with_rule: Service) -> None:
+def test_without_a_job_rules_are_listed_and_else_beside_the_freshest(with_rule: Service) -> None:
     page = read(with_rule, sort="-matches_last_hour")
     (line,) = page["items"]
     assert (page["job"], page["jobs"]) == (None, [])
     assert (line["standing"], line["running"], line["matches"]) == ("absent", None, [0] * 12)
     assert page["problems"]["behind"] == 0
-
-
-def test_the_freshest_job_is_looked_at_unless_one_is_named(with_rule: Service) -> None:
     silent = ReportingJob(with_rule, "silent")
     beat(silent, running(state="quarantined", error="division by zero"))
     with_rule.clock.time_ms += 60_000

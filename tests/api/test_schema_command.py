@@ -71,14 +71,16 @@ def kind_of(document: dict[str, Any]) -> str:
     return "pattern"
 
 
-def test_every_schema_is_one() -> None:
+def test_every_schema_is_one_and_every_key_is_described() -> None:
     for kind in KINDS:
         jsonschema_rs.meta.validate(schema(kind))
     assert schema() == schema("file")
     assert CliRunner().invoke(app, ["schema", "nothing"]).exit_code == 2
+    for kind in KINDS:
+        assert list(_undescribed(schema(kind), "")) == []
 
 
-def test_all_shipped_documents_are_valid(validators: dict[str, Any]) -> None:
+def test_all_shipped_documents_and_those_on_the_page_are_valid(validators: dict[str, Any]) -> None:
     kinds = []
     for file, document in shipped():
         kind = kind_of(document)
@@ -88,6 +90,10 @@ def test_all_shipped_documents_are_valid(validators: dict[str, Any]) -> None:
         assert validators["file"].is_valid(document) == (kind in {"rule", "stream"})
     assert kinds.count("rule") > 25
     assert set(kinds) == {"rule", "stream", "pattern", "job"}
+    pages = [fence for fence in fences("docs/command-line.md") if fence.language == "yaml"]
+    assert len(pages) >= 3
+    for fence in pages:
+        assert validators["file"].is_valid(yaml.safe_load(fence.text)), fence.line
 
 
 def test_a_file_may_hold_a_list_of_both_in_json_as_in_yaml(validators: dict[str, Any]) -> None:
@@ -97,13 +103,6 @@ def test_a_file_may_hold_a_list_of_both_in_json_as_in_yaml(validators: dict[str,
     for wrong in (STREAM | {"shcema": ""}, processor_document(on_update="x")):
         assert not validators["file"].is_valid([*good, wrong])
     assert not validators["file"].is_valid("just text")
-
-
-def test_the_files_on_the_page_are_valid(validators: dict[str, Any]) -> None:
-    pages = [fence for fence in fences("docs/command-line.md") if fence.language == "yaml"]
-    assert len(pages) >= 3
-    for fence in pages:
-        assert validators["file"].is_valid(yaml.safe_load(fence.text)), fence.line
 
 
 # Whether these are wrong, columns, expressions, times or other keys decide.
@@ -144,11 +143,6 @@ def test_no_good_document_is_refused_and_most_bad_shapes_are(validators: dict[st
     assert refused > 600
     assert missed < refused / 20
     assert all(validators["rule"].is_valid(document) for document in GOOD)
-
-
-def test_every_key_has_a_description() -> None:
-    for kind in KINDS:
-        assert list(_undescribed(schema(kind), "")) == []
 
 
 def _undescribed(node: Any, path: str) -> Iterator[str]:

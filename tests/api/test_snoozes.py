@@ -106,7 +106,7 @@ class TestSnoozes:
         assert with_rule.epoch() == epoch
         snooze(with_rule, key="eve")
 
-    def test_what_cannot_be_is_refused(self, with_rule: Service) -> None:
+    def test_what_cannot_be_or_is_not_there_is_refused(self, with_rule: Service) -> None:
         for body, pointer in (
             ({}, "/until"),
             ({"for": "1 hour", "until": START_MS + 1}, "/until"),
@@ -121,8 +121,6 @@ class TestSnoozes:
         ):
             answer = with_rule.post(SNOOZES, Role.ADMIN, body, expect=422)
             assert [error["pointer"] for error in answer["errors"]] == [pointer]
-
-    def test_what_is_not_there(self, with_rule: Service) -> None:
         for path in (SNOOZES.replace("failed", "no"), "/v1/streams/none/snoozes"):
             with_rule.get(path, expect=404)
         assert with_rule.send("DELETE", f"{SNOOZES}/7").status_code == 404

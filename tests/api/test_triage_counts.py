@@ -143,9 +143,6 @@ _ACT: dict[str, Callable[..., None]] = {
 }
 
 
-# --- counts
-
-
 def test_counts_are_of_a_rule_a_version_a_kind(with_stream: Service) -> None:
     post(
         with_stream,
@@ -222,9 +219,6 @@ def test_assignees_are_known_by_how_much_they_have(with_stream: Service) -> None
         assert answer.status_code == 422
 
 
-# --- labels
-
-
 def exported(service: Service, **query: Any) -> list[dict[str, str]]:
     headers = service.as_role(Role.VIEWER)
     answer = service.client.get(f"{TRIAGE}/labels", params=query, headers=headers)
@@ -286,9 +280,6 @@ def test_many_labels_are_exported_once_each_in_the_order_of_time(
     lines = [(line["end"], line["match_id"]) for line in exported(with_stream)]
     assert len(set(lines)) == total
     assert lines == sorted(lines)
-
-
-# --- heard
 
 
 def told(service: Service, query: str, **headers: str) -> list[tuple[str, str, Any]]:

@@ -129,14 +129,13 @@ def test_the_service_answers_others_while_it_reads_a_hostile_body(
     assert set(healthy) == {200}
 
 
-def test_of_very_many_problems_some_are_shown(service: Service) -> None:
+def test_of_very_many_problems_some_are_shown_and_no_more_bodies_are_held_than_fit(
+    with_stream: Service,
+) -> None:
     document = STREAM | {f"k{n}": 0 for n in range(500)}
-    body = service.client.post("/v1/streams", json=document).json()
+    body = with_stream.client.post("/v1/streams", json=document).json()
     assert body["detail"] == "The request has 500 problems, of which 100 are shown."
     assert len(body["errors"]) == 100
-
-
-def test_no_more_bodies_are_held_than_fit(with_stream: Service) -> None:
     runtime = with_stream.app.state.runtime
     with runtime.bodies.share() as share:
         share.take(runtime.bodies._free_bytes - 10)
