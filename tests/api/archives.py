@@ -23,13 +23,9 @@ _STEPS_MS = {"eve": 1_000, "bob": 60_000}
 
 
 def write_archive(folder: Path, begin_ms: int) -> Path:
-    """Write events of two keys, beside what is none, and return the folder.
+    """Make a folder of events of two keys from this time on, beside what is none, and return it.
 
     There is one match on `eve` within a minute, and one on `bob` within an hour.
-
-    Args:
-        folder: is made.
-        begin_ms: the time of the first event.
     """
     folder.mkdir()
     for user, step_ms in _STEPS_MS.items():
@@ -46,15 +42,8 @@ def write_archive(folder: Path, begin_ms: int) -> Path:
 
 def run(listening: ListeningService, archive: Path, **limits: Any) -> int:
     """Run what waits for a worker with this archive; return how many turns there were."""
-    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
-    archives = read_archives([f"logins={archive}"])
-    stop = threading.Event()
-    try:
-        return Worker(service, "one", archives, WorkLimits(**limits), KEYS, stop).run(
-            until_idle=True
-        )
-    finally:
-        service.close()
+    with _worker(listening, archive, KEYS, threading.Event(), **limits) as worker:
+        return worker.run(until_idle=True)
 
 
 @contextmanager
@@ -62,16 +51,30 @@ def working(
     listening: ListeningService, archive: Path, keys: SigningKeys | None = None
 ) -> Iterator[None]:
     """Let a worker with this archive run meanwhile, as `percept work` does."""
-    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
     stop = threading.Event()
+    options = {"until_idle": False, "pause_seconds": 0.1}
+    with _worker(listening, archive, keys, stop) as worker:
+        thread = threading.Thread(target=worker.run, kwargs=options)
+        thread.start()
+        yield
+        stop.set()
+        thread.join()
+
+
+@contextmanager
+def _worker(
+    listening: ListeningService,
+    archive: Path,
+    keys: SigningKeys | None,
+    stop: threading.Event,
+    **limits: Any,
+) -> Iterator[Worker]:
+    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
     archives = read_archives([f"logins={archive}"])
-    worker = Worker(service, "one", archives, WorkLimits(), keys, stop)
-    thread = threading.Thread(target=worker.run, kwargs={"until_idle": False, "pause_seconds": 0.1})
-    thread.start()
-    yield
-    stop.set()
-    thread.join()
-    service.close()
+    try:
+        yield Worker(service, "one", archives, WorkLimits(**limits), keys, stop)
+    finally:
+        service.close()
 
 
 @contextmanager

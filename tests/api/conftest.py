@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,15 +17,14 @@ from api.client import Client
 from api.store.database import Database
 from contract.service.tokens import Role
 from tests import ports
-from tests.api.commands import Run, runner
+from tests.api.commands import Folder, Run, runner
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.jobs import ReportingJob
 from tests.api.listening import ListeningService, listening_service
 from tests.api.lists import Lists
 from tests.api.people import Person, token_of
 from tests.api.running import (
-    Publish,
-    ServiceUnderTest,
+    Service,
     empty,
     migrate_sqlite,
     migrated_postgresql_schema,
@@ -133,16 +131,14 @@ def database_url(store_kind: str, migrated_store: Callable[[str], str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def module_service(
-    store_kind: str, migrated_store: Callable[..., str]
-) -> Iterator[ServiceUnderTest]:
+def module_service(store_kind: str, migrated_store: Callable[..., str]) -> Iterator[Service]:
     """One service for all tests of a module; for many examples, each on a stream of its own."""
     with running_service(migrated_store(store_kind, "modules_schema")) as running:
         yield running
 
 
 @pytest.fixture
-def service(module_service: ServiceUnderTest) -> ServiceUnderTest:
+def service(module_service: Service) -> Service:
     """A running service on an empty store."""
     module_service.begin_anew()
     return module_service
@@ -198,55 +194,44 @@ def run(
 
 
 @pytest.fixture
-def with_stream(service: ServiceUnderTest) -> ServiceUnderTest:
+def folder(run: Run, client: Client, tmp_path: Path) -> Folder:
+    """An empty folder of documents."""
+    return Folder(tmp_path, run, client)
+
+
+@pytest.fixture
+def with_stream(service: Service) -> Service:
     """A service that has the stream `logins`."""
     assert service.client.post("/v1/streams", json=STREAM).status_code == 201
     return service
 
 
 @pytest.fixture
-def with_rule(with_stream: ServiceUnderTest, publish: Publish) -> ServiceUnderTest:
+def with_rule(with_stream: Service) -> Service:
     """A service that has the stream `logins` with the rule `failed-logins`."""
-    publish()
+    with_stream.publish()
     return with_stream
 
 
 @pytest.fixture
-def job(with_stream: ServiceUnderTest) -> ReportingJob:
+def job(with_stream: Service) -> ReportingJob:
     """A job of the stream `logins`."""
     return ReportingJob(with_stream)
 
 
 @pytest.fixture
-def lists(with_stream: ServiceUnderTest) -> Lists:
+def lists(with_stream: Service) -> Lists:
     """The lists of the stream `logins`."""
     return Lists(with_stream)
 
 
 @pytest.fixture
-def ana(with_stream: ServiceUnderTest) -> Person:
+def ana(with_stream: Service) -> Person:
     """Somebody with the role of a publisher."""
     return token_of(with_stream, "ana", person="ana")
 
 
 @pytest.fixture
-def bob(with_stream: ServiceUnderTest) -> Person:
+def bob(with_stream: Service) -> Person:
     """Somebody else with the role of a publisher."""
     return token_of(with_stream, "bob", person="bob")
-
-
-@pytest.fixture
-def publish(with_stream: ServiceUnderTest) -> Publish:
-    """Create a processor, or put a new version of it; returns the answer's body."""
-
-    def published(**changes: Any) -> dict[str, Any]:
-        document = processor_document(**changes)
-        answer = with_stream.client.post("/v1/processors", json=document)
-        if answer.status_code == 409:
-            path = f"/v1/processors/{document['id']}"
-            answer = with_stream.client.put(path, json=document, headers={"If-Match": "*"})
-        assert answer.status_code in {200, 201}, answer.text
-        body: dict[str, Any] = answer.json()
-        return body
-
-    return published

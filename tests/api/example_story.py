@@ -21,8 +21,11 @@ from httpx2 import Response
 from cep.instants import iso_text
 from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE
-from tests.api.running import ServiceUnderTest
+from tests.api.jobs import running
+from tests.api.running import Service
+from tests.api.test_backtests import report
 from tests.api.test_confined_routes import routes
+from tests.api.test_explanations import span_report
 
 _RULES: Final = Path(__file__).parents[2] / "examples/ssh_auth"
 _BEGIN_MS: Final = 1_796_025_600_000  # 2026-11-30T08:00:00Z
@@ -44,17 +47,10 @@ _TOLD: Final = (_JSON, "text/csv", "application/x-ndjson")
 
 _RULE_REPORT: Final = {
     "rule": "password-guessed",
-    "matches": 2,
-    "timeouts": 0,
-    "suppressed": 0,
-    "left_out": 0,
     "partial_matches_at_most": 31,
-    "partial_matches_at_the_end": 0,
-    "error": None,
     "by_hour": {"2026-11-29T14:00:00.000Z": 2},
     "keys": 2,
     "top_keys": {_ATTACKER: 1, "198.51.100.44": 1},
-    "samples": [],
     "against": {
         "both": 2,
         "gained": 0,
@@ -63,51 +59,38 @@ _RULE_REPORT: Final = {
         "first_lost": [{"key": "192.0.2.10", "end": "2026-11-12T09:03:17.000Z"}],
     },
 }
-_BACKTEST_REPORT: Final = {
+_BACKTEST_REPORT: Final = report(2, **_RULE_REPORT) | {
     "events": 17_687,
-    "unusable_events": 0,
     "first_event": "2026-11-01T00:00:12.000Z",
     "last_event": "2026-11-29T23:59:41.000Z",
     "seconds": 0.4,
     "events_per_second": 44_217,
     "peak_state_bytes": 40_960,
-    "problems": [],
-    "rules": [_RULE_REPORT],
 }
-_SPAN_REPORT: Final = {
+_ATTEMPT: Final = {
+    "key": ["198.51.100.44"],
+    "steps": {"failed": [0]},
+    "start": iso_text(_BEGIN_MS + 60_000),
+    "outcome": "timed_out",
+    "ended_at": iso_text(_BEGIN_MS + 360_000),
+    "ended_by": None,
+    "awaited": ["failed"],
+    "forbidden": [],
+    "nearest": [],
+    "counts": {"failed": 1},
+}
+_SPAN_REPORT: Final = span_report() | {
     "key": ["198.51.100.44"],
     "since": iso_text(_BEGIN_MS),
     "until": iso_text(_BEGIN_MS + 3_600_000),
     "begun_at": iso_text(_BEGIN_MS - 300_000),
     "ended_at": iso_text(_BEGIN_MS + 3_900_000),
-    "is_exact": True,
     "read": 412,
-    "unusable": 0,
     "event_count": 1,
     "fits": {"failed": 1, "accepted": 0},
-    "conditions": {
-        "failed": "event_type = 'auth_failed'",
-        "accepted": "event_type = 'auth_accepted'",
-    },
+    "conditions": {name: f"event_type = 'auth_{name}'" for name in ("failed", "accepted")},
     "columns": ["event_type"],
-    "match_count": 0,
-    "matches": [],
-    "attempts": [
-        {
-            "key": ["198.51.100.44"],
-            "steps": {"failed": [0]},
-            "start": iso_text(_BEGIN_MS + 60_000),
-            "outcome": "timed_out",
-            "ended_at": iso_text(_BEGIN_MS + 360_000),
-            "ended_by": None,
-            "awaited": ["failed"],
-            "forbidden": [],
-            "nearest": [],
-            "counts": {"failed": 1},
-        }
-    ],
-    "left_out": 0,
-    "nearest_start": None,
+    "attempts": [_ATTEMPT],
     "events": {"0": {"at": iso_text(_BEGIN_MS + 60_000), "columns": {"event_type": "auth_failed"}}},
 }
 
@@ -119,7 +102,7 @@ Examples = dict[str, dict[str, Any]]
 class Recording:
     """Makes requests, and notes the last of each operation that is answered with each status."""
 
-    service: ServiceUnderTest
+    service: Service
     tokens: dict[str, str] = field(default_factory=dict)
     examples: Examples = field(default_factory=dict)
 
@@ -223,7 +206,7 @@ def _event(event_type: str, user: str, time_ms: int = _BEGIN_MS) -> dict[str, An
     return at | {"src_ip": _ATTACKER, "auth_method": "password", "service": "sshd"}
 
 
-def tell(service: ServiceUnderTest) -> Examples:
+def tell(service: Service) -> Examples:
     """Return an example of each operation of a service that has nothing yet."""
     service.clock.time_ms = _BEGIN_MS
     story = Recording(service, {"admin": service.token_of[Role.ADMIN]})
@@ -255,13 +238,10 @@ def _people(story: Recording) -> None:
 
 
 def _streams(story: Recording) -> None:
-    schema = (
-        "ts TIMESTAMP, host STRING, event_type STRING, user STRING, src_ip STRING, "
-        "auth_method STRING, service STRING"
-    )
+    names = ("host", "event_type", "user", "src_ip", "auth_method", "service")
     stream = {
         "name": "ssh",
-        "schema": schema,
+        "schema": ", ".join(["ts TIMESTAMP", *(f"{name} STRING" for name in names)]),
         "event_time_column": "ts",
         "allowed_delay_ms": 5_000,
         "description": "Sign-ins at two hosts.",
@@ -309,23 +289,12 @@ def _job(story: Recording) -> str:
         {"name": "failed", "reached": 410, "events": 1_892, "timed_out": 398},
         {"name": "accepted", "reached": 2, "events": 2},
     ]
-    guessed = {
-        "processor_id": "password-guessed",
-        "version": 2,
-        "state": "active",
-        "active_from_ms": at_ms,
-        "counters": {"events": 5_120, "matches": 2},
-        "partial_matches": 10,
-        "last_match_ms": at_ms,
-        "steps": steps,
-    }
-    account = {
-        "processor_id": "new-account-used",
-        "version": 2,
-        "state": "quarantined",
-        "error": "limit exceeded: more than 1000 partial matches of one key",
-        "failed_at": {"key": ["root"], "time_ms": at_ms, "event": _event("user_created", "root")},
-    }
+    counters = {"events": 5_120, "matches": 2}
+    times = {"active_from_ms": at_ms, "last_match_ms": at_ms}
+    guessed = running("password-guessed", 2, **times, counters=counters, steps=steps)
+    failed_at = {"key": ["root"], "time_ms": at_ms, "event": _event("user_created", "root")}
+    error = "limit exceeded: more than 1000 partial matches of one key"
+    broken = {"state": "quarantined", "error": error, "failed_at": failed_at}
     heartbeat = {
         "instance_id": _INSTANCE,
         "sequence": 1,
@@ -336,7 +305,7 @@ def _job(story: Recording) -> str:
         "events_per_second": 4_821.5,
         "batch_duration_ms": 1_830,
         "counters": {"events": 17_687, "matches": 2, "late": 3},
-        "versions": [guessed, account],
+        "versions": [guessed | {"partial_matches": 10}, running("new-account-used", 2, **broken)],
     }
     story.send("ana", "GET", f"{_GUESSED}/partial-matches?key={_ATTACKER}")
     asked = job("POST", f"/v1/jobs/{job_id}/heartbeats", heartbeat)["asked_keys"]

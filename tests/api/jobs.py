@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from httpx2 import Response
+
 from contract.service.tokens import Role
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 
 FIRST = "instance-1"
 
@@ -11,9 +13,7 @@ FIRST = "instance-1"
 class ReportingJob:
     """A job that registers and sends heartbeats with the role of a job."""
 
-    def __init__(
-        self, service: ServiceUnderTest, name: str = "main", instance: str = FIRST
-    ) -> None:
+    def __init__(self, service: Service, name: str = "main", instance: str = FIRST) -> None:
         self.service = service
         self.instance = instance
         self.sequence = 0
@@ -22,19 +22,14 @@ class ReportingJob:
         assert answer.status_code == 200, answer.text
         self.id: str = answer.json()["id"]
 
-    def put(self) -> Any:
-        body = {"instance_id": self.instance, "properties": {"host": "driver-1"}}
-        headers = self.service.as_role(Role.JOB)
-        return self.service.client.put(
-            f"/v1/streams/logins/jobs/{self.name}", json=body, headers=headers
-        )
+    def put(self) -> Response:
+        path = f"/v1/streams/logins/jobs/{self.name}"
+        return self._send("PUT", path, properties={"host": "driver-1"})
 
-    def post(self, **fields: Any) -> Any:
+    def post(self, **fields: Any) -> Response:
         self.sequence += 1
-        body = {"instance_id": self.instance, "sequence": self.sequence} | fields
         path = f"/v1/jobs/{self.id}/heartbeats"
-        headers = self.service.as_role(Role.JOB)
-        return self.service.client.post(path, json=body, headers=headers)
+        return self._send("POST", path, **{"sequence": self.sequence} | fields)
 
     def beat(self, *versions: dict[str, Any], **fields: Any) -> dict[str, Any]:
         answer = self.post(versions=list(versions), **fields)
@@ -42,16 +37,16 @@ class ReportingJob:
         body: dict[str, Any] = answer.json()
         return body
 
-    def tell(self, *answers: dict[str, Any], instance: str | None = None) -> Any:
+    def tell(self, *answers: dict[str, Any], instance: str | None = None) -> Response:
         """Answer questions about keys."""
-        body = {"instance_id": instance or self.instance, "answers": list(answers)}
-        path = f"/v1/jobs/{self.id}/key-answers"
-        return self.service.client.post(path, json=body, headers=self.service.as_role(Role.JOB))
+        own = {"instance_id": instance or self.instance}
+        return self._send("POST", f"/v1/jobs/{self.id}/key-answers", answers=answers, **own)
 
-    def stop(self) -> Any:
-        body = {"instance_id": self.instance, "reason": "deployed"}
-        headers = self.service.as_role(Role.JOB)
-        return self.service.client.post(f"/v1/jobs/{self.id}/stop", json=body, headers=headers)
+    def stop(self) -> Response:
+        return self._send("POST", f"/v1/jobs/{self.id}/stop", reason="deployed")
+
+    def _send(self, method: str, path: str, **fields: Any) -> Response:
+        return self.service.send(method, path, {"instance_id": self.instance} | fields, Role.JOB)
 
     def view(self) -> dict[str, Any]:
         view: dict[str, Any] = self.service.get(f"/v1/jobs/{self.id}")

@@ -15,7 +15,7 @@ from api.settings import Settings
 from cep.signing.keys import SigningKey, SigningKeys
 from contract.service.tokens import Role
 from tests.api.documents import STREAM
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 from tests.patience import PATIENCE_SECONDS
 
 KEYS = SigningKeys((SigningKey("new", b"n" * 32), SigningKey("old", b"o" * 32)))
@@ -26,7 +26,7 @@ class ListeningService:
     """A service with the stream `logins`, and where it listens."""
 
     url: str
-    service: ServiceUnderTest
+    service: Service
     server: Server
 
     @property

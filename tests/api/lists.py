@@ -6,7 +6,7 @@ from httpx2 import Response
 
 from contract.snapshot import Snapshot
 from tests.api.documents import ANY_STATE
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 
 LISTS = "/v1/streams/logins/lists"
 VIP = f"{LISTS}/vip"
@@ -16,7 +16,7 @@ CSV = {"Content-Type": "text/csv"}
 class Lists:
     """The lists of the stream `logins`; most is about the one named `vip`."""
 
-    def __init__(self, service: ServiceUnderTest) -> None:
+    def __init__(self, service: Service) -> None:
         self.service = service
         self.client = service.client
 
@@ -37,15 +37,26 @@ class Lists:
         headers = ANY_STATE | CSV
         return self.client.put(f"{VIP}/values", content=text, headers=headers, params=query)
 
-    def change(self, **changes: Any) -> Response:
-        return self.client.post(f"{VIP}/changes", json=changes)
+    def change(self, query: str = "", **changes: Any) -> Response:
+        return self.client.post(f"{VIP}/changes{query}", json=changes)
+
+    def roll_back(self, version: int) -> Response:
+        return self.service.send("POST", f"{VIP}/rollback", {"version": version})
+
+    def cancel(self, version: int) -> Response:
+        return self.service.send("POST", f"{VIP}/versions/{version}/cancel")
+
+    def delete(self, name: str = "vip") -> Response:
+        return self.service.send("DELETE", f"{LISTS}/{name}")
+
+    def read(self) -> Any:
+        return self.service.get(VIP)
 
     def values(self, name: str = "vip", **query: Any) -> Any:
         return self.service.get(f"{LISTS}/{name}/values", limit=500, **query)["items"]
 
     def versions(self) -> Any:
-        return self.client.get(f"{VIP}/versions").json()["items"]
+        return self.service.get(f"{VIP}/versions")["items"]
 
     def snapshot(self) -> Snapshot:
-        answer = self.client.get("/v1/streams/logins/snapshot")
-        return Snapshot.model_validate_json(answer.content)
+        return Snapshot.model_validate(self.service.snapshot())

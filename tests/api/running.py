@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import structlog
 from fastapi import FastAPI
+from httpx2 import Response
 from psycopg import sql
 from sqlalchemy import event, make_url, text
 from starlette.routing import BaseRoute
@@ -25,7 +26,7 @@ from api.tables import Record
 from api.tokens import service as tokens
 from api.transactions import Writing
 from contract.service.tokens import Role, TokenDocument
-from tests.api.documents import STREAM
+from tests.api.documents import ANY_STATE, STREAM, processor_document
 from tests.patience import FAR_LONGER_SECONDS, eventually
 
 POSTGRESQL = os.environ.get(
@@ -49,7 +50,7 @@ class SettableClock:
 
 
 @dataclass
-class ServiceUnderTest:
+class Service:
     """A running service, a client with the admin token, and one token per role."""
 
     app: FastAPI
@@ -93,11 +94,47 @@ class ServiceUnderTest:
         assert answer.status_code == expect, answer.text
         return answer.json()
 
-    def pages(self, path: str, **query: Any) -> Iterator[Any]:
+    def send(
+        self, method: str, path: str, body: Any = None, role: Role = Role.ADMIN, /, **headers: str
+    ) -> Response:
+        """Make a request with the token of a role, in whatever state things are."""
+        sent = ANY_STATE | self.as_role(role) | headers
+        answer: Response = self.client.request(method, path, json=body, headers=sent)
+        return answer
+
+    def done(self, method: str, path: str, body: Any = None, role: Role = Role.ADMIN) -> Any:
+        """Make such a request, which must succeed; returns the body of the answer."""
+        answer = self.send(method, path, body, role)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    def publish(self, **changes: Any) -> Any:
+        """Create the rule of `processor_document`, or a version of it; returns the answer."""
+        document = processor_document(**changes)
+        answer = self.send("POST", "/v1/processors", document)
+        if answer.status_code == 409:
+            return self.done("PUT", f"/v1/processors/{document['id']}", document)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    def snapshot(self, stream: str = "logins") -> Any:
+        """Return what jobs read of a stream."""
+        return self.get(f"/v1/streams/{stream}/snapshot")
+
+    def epoch(self, stream: str = "logins") -> int:
+        """Return the number of the newest epoch of a stream."""
+        newest: int = self.get(f"/v1/streams/{stream}")["epoch"]
+        return newest
+
+    def log(self, **query: Any) -> Any:
+        """Return the newest changes, the newest first."""
+        return self.get("/v1/changes", **query)["items"]
+
+    def pages(self, path: str, role: Role = Role.VIEWER, /, **query: Any) -> Iterator[Any]:
         """Yield one page of a list after the other."""
         cursor: dict[str, Any] = {}
         while True:
-            page = self.get(path, **query, **cursor)
+            page = self.get(path, role, **query, **cursor)
             yield page
             if page["next_cursor"] is None:
                 return
@@ -108,17 +145,13 @@ class ServiceUnderTest:
         eventually(lambda: self.app.state.runtime.bell.waiting_readers)
 
 
-Publish = Callable[..., dict[str, Any]]
 _known_routes: list[BaseRoute] = []
 
 
 def made_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
-    """Return a service with the routes of the first one of this process.
-
-    They are alike, and FastAPI works them out for each application anew, which takes longer than
-    most tests do.
-    """
+    """Return a service with the routes of the first one of this process."""
     app = create_app(settings, now_ms=now_ms)
+    # They are alike, and FastAPI works them out anew, which takes longer than most tests do.
     _known_routes.extend(() if _known_routes else app.router.routes)
     app.router.routes[:] = _known_routes
     return app
@@ -169,13 +202,10 @@ def quiet_logs() -> None:
 
 
 def empty(database: Database) -> None:
-    """Take every row out of a store; ids begin anew.
-
-    Tables of tests are so small that to delete rows takes a tenth of the time that TRUNCATE takes,
-    which writes new files.
-    """
+    """Take every row out of a store; ids begin anew."""
     with database.writing() as session:
         for table in reversed(Record.metadata.sorted_tables):
+            # Of tables as small as these in a tenth of the time of TRUNCATE, which writes files.
             session.execute(table.delete())
         if database.is_postgresql:
             session.execute(_IDS_ANEW)
@@ -203,9 +233,7 @@ def new_tokens(database: Database, now_ms: int, suffix: str = "") -> dict[Role, 
 
 
 @contextmanager
-def running_service(
-    url: str, *, raise_failures: bool = True, **settings: Any
-) -> Iterator[ServiceUnderTest]:
+def running_service(url: str, *, raise_failures: bool = True, **settings: Any) -> Iterator[Service]:
     """Yield a service on a store; its rate limit and webhooks are out of the way unless set.
 
     With `raise_failures` a test sees the exception behind an answer of 500, not the answer.
@@ -223,7 +251,7 @@ def running_service(
     if not database.is_postgresql:
         event.listen(database.engine, "connect", _wait_for_no_disk)
     with TestClient(app, raise_server_exceptions=raise_failures) as client:
-        service = ServiceUnderTest(app, client, database, url, clock, chosen)
+        service = Service(app, client, database, url, clock, chosen)
         service.begin()
         yield service
 

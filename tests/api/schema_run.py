@@ -17,8 +17,8 @@ from schemathesis.engine import Status, events, from_schema
 from api.app import create_app
 from api.settings import Settings
 from api.web.openapi import recorded_examples
-from tests.api.documents import STREAM, processor_document
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.documents import STREAM
+from tests.api.running import Service, running_service
 
 PHASES: Final = ("examples", "coverage", "fuzzing", "stateful")
 TAKING_PATTERNS: Final = (
@@ -57,15 +57,14 @@ class SchemaRun:
 
 
 @contextmanager
-def lasting_service_on(url: str) -> Iterator[ServiceUnderTest]:
+def lasting_service_on(url: str) -> Iterator[Service]:
     """Yield one service for all requests; it knows what the examples of the description name."""
     with running_service(url, raise_failures=False, max_wait_seconds=0.01) as service:
-        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
-        assert service.client.post("/v1/processors", json=processor_document()).status_code == 201
-        examples = recorded_examples()
+        service.done("POST", "/v1/streams", STREAM)
+        service.publish()
         for operation, path in _NAMED.items():
-            document = examples[operation]["request"]["application/json"]
-            assert service.client.post(path, json=document).status_code == 201
+            example = recorded_examples()[operation]["request"]
+            service.done("POST", path, example["application/json"])
         yield service
 
 
@@ -77,15 +76,11 @@ def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 
 def run_phase(
-    service: ServiceUnderTest, phase: str, examples: int, left_out: Container[str] = ()
+    service: Service, phase: str, examples: int, left_out: Container[str] = ()
 ) -> SchemaRun:
-    """Make the requests of one phase, as an admin, and return what was found.
+    """Make the requests of one of `PHASES`, as an admin, and return what was found.
 
-    Args:
-        service: whom to ask.
-        phase: one of `PHASES`.
-        examples: how many random requests an operation gets, or how many walks through all.
-        left_out: ids of operations that are left out.
+    An operation gets so many random requests, or there are so many walks through all.
     """
     # A document may be of the right shape and still be refused: that is what its checks are for.
     config = SchemathesisConfig.from_dict(
@@ -100,15 +95,14 @@ def run_phase(
             },
         }
     )
+
+    def is_left_out(context: Any) -> bool:
+        operation = context.operation.definition.raw
+        return _is_endless(operation) or operation["operationId"] in left_out
+
     whole = schemathesis.openapi.from_asgi("/openapi.json", service.app, config=config)
-    schema = whole.exclude(
-        func=lambda context: (
-            _is_endless(context.operation.definition.raw)
-            or context.operation.definition.raw["operationId"] in left_out
-        )
-    )
     run = SchemaRun()
-    for event in from_schema(schema).execute():
+    for event in from_schema(whole.exclude(func=is_left_out)).execute():
         if isinstance(event, events.PhaseFinished) and event.phase.name == phase:
             run.has_run = event.status is not Status.SKIP
         elif isinstance(event, events.ScenarioFinished):

@@ -5,19 +5,20 @@ gives to jobs. A definition is told by its window, of which each is used by one 
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import pytest
+from httpx2 import Response
 from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 
 from contract.service.tokens import Role
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.people import PROPOSALS, Person, ask_for, token_of
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 from tests.properties import slow_property
 
 ALL_KEYS = 10_000
@@ -97,7 +98,7 @@ class Written:
 class Story:
     """One stream with one rule, and what several people do with it."""
 
-    service: ServiceUnderTest
+    service: Service
     tokens: list[Person]
     stream: str
     required: int
@@ -113,8 +114,7 @@ class Story:
 
     def running(self) -> dict[str, int]:
         """Return for how many parts of the keys each window counts; what is paused does not."""
-        path = f"/v1/streams/{self.stream}/snapshot"
-        snapshot = self.service.client.get(path).json()
+        snapshot = self.service.snapshot(self.stream)
         found: dict[str, int] = {}
         for processor in snapshot["processors"]:
             for version in () if processor["paused"] else processor["versions"]:
@@ -133,95 +133,81 @@ class Story:
             ask_for(self.service, self.required, self.stream)
             return None
         token, *arguments = rest
-        kind, _, which = name.partition(" ")
-        act: Callable[..., Written | None] = getattr(self, f"_{kind}")
-        return act(token, *([which] if which else []), *arguments)
+        if name in {"edit", "approve", "publish", "close"}:
+            which, *more = arguments
+            is_there = which < len(self.written)
+            return self._act(token, self.written[-1 - which], name, *more) if is_there else None
+        if name.startswith("propose"):
+            self._propose(token, self._change(name, *arguments))
+        else:
+            self._send(token, *self._request(name, *arguments))
+        return None
 
-    def _propose(self, token: int, *about: Any) -> None:
-        change: dict[str, Any]
-        match about:
-            case ("canary", window, percent):
-                change = {"kind": "canary", "document": self.document(window)}
-                change["share_percent"] = percent
-            case ("rollback", version):
-                change = {"kind": "rollback", "processor_id": self.rule, "version": version}
-            case ("other", kind):
-                change = {"kind": kind, "processor_id": self.rule}
+    def _change(self, name: str, about: Any, percent: int = 0) -> dict[str, Any]:
+        """Return what is proposed."""
+        of_rule = {"processor_id": self.rule}
+        match name:
+            case "propose":
+                return {"document": self.document(about)}
+            case "propose canary":
+                document = self.document(about)
+                return {"kind": "canary", "document": document, "share_percent": percent}
+            case "propose rollback":
+                return of_rule | {"kind": "rollback", "version": about}
             case _:
-                (window,) = about
-                change = {"document": self.document(window)}
-        answer = self.tokens[token].send("POST", PROPOSALS, json=change)
+                return of_rule | {"kind": about}
+
+    def _request(self, name: str, about: Any, more: Any = "") -> tuple[str, str, Any]:
+        """Return the request of a change that is made without a proposal."""
+        own = f"/v1/processors/{self.rule}"
+        match name:
+            case "put":
+                return "PUT", own, self.document(about)
+            case "create":
+                return "POST", f"/v1/processors{more}", self.document(about)
+            case "try":
+                return "POST", f"{own}/rollout?share_percent={more}", self.document(about)
+            case "share":
+                return "PATCH", f"{own}/rollout", {"share_percent": about}
+            case "rollback":
+                return "POST", f"{own}/rollback", {"version": about}
+            case _:
+                return name.upper(), f"{own}{about}", None
+
+    def _send(self, token: int, method: str, path: str, body: Any = None) -> Response:
+        return self.tokens[token].send(method, path, json=body)
+
+    def _propose(self, token: int, change: dict[str, Any]) -> None:
+        answer = self._send(token, "POST", PROPOSALS, change)
         if answer.status_code == 201:
             body = answer.json()
             self.written.append(Written(body["id"], TOKENS[token], self._shown(body)))
 
-    def _edit(self, token: int, which: int, window: str) -> None:
-        if proposal := self._one(which):
-            path = f"{PROPOSALS}/{proposal.id}"
-            body = {"document": self.document(window)}
-            answer = self.tokens[token].send("PUT", path, json=body)
-            if answer.status_code == 200:
-                self._seen_anew(proposal, answer.json())
-
-    def _approve(self, token: int, which: int) -> None:
-        if proposal := self._one(which):
-            answer = self.tokens[token].act(proposal.id, "approve")
-            if answer.status_code == 200:
-                proposal.approvers.add(TOKENS[token])
-
-    def _publish(self, token: int, which: int) -> Written | None:
-        if proposal := self._one(which):
-            answer = self.tokens[token].act(proposal.id, "publish")
-            if answer.status_code == 200:
-                return proposal
-        return None
-
-    def _close(self, token: int, which: int, verb: str) -> None:
-        if proposal := self._one(which):
-            answer = self.tokens[token].act(proposal.id, verb)
-            if answer.status_code == 200:
-                self._seen_anew(proposal, answer.json(), always=True)
-
-    def _seen_anew(self, proposal: Written, body: Any, *, always: bool = False) -> None:
-        if always or self._shown(body) != proposal.windows:
-            proposal.approvers = set()
-        proposal.windows = self._shown(body)
+    def _act(self, token: int, proposal: Written, verb: str, more: str = "") -> Written | None:
+        """Do something with a proposal; returns it if that has published it."""
+        path = f"{PROPOSALS}/{proposal.id}"
+        if verb == "edit":
+            answer = self._send(token, "PUT", path, {"document": self.document(more)})
+        else:
+            answer = self._send(token, "POST", f"{path}/{more or verb}")
+        if answer.status_code != 200:
+            return None
+        if verb == "approve":
+            proposal.approvers.add(TOKENS[token])
+        elif verb in {"edit", "close"}:
+            shown = self._shown(answer.json())
+            if verb == "close" or shown != proposal.windows:
+                proposal.approvers = set()
+            proposal.windows = shown
+        return proposal if verb == "publish" else None
 
     def _shown(self, body: Any) -> set[str]:
         """Return what reviewers can see would run: the content, or else the versions."""
         if body["kind"] in {"publish", "canary"}:
             return {body["document"]["pattern"]["within"]}
         path = f"/v1/processors/{self.rule}/versions"
-        versions = [self.service.client.get(f"{path}/{each}").json() for each in body["versions"]]
+        versions = [self.service.get(f"{path}/{each}") for each in body["versions"]]
         return {each["document"]["pattern"]["within"] for each in versions}
-
-    def _put(self, token: int, window: str) -> None:
-        self._change(token, "PUT", "", self.document(window))
-
-    def _create(self, token: int, window: str, query: str) -> None:
-        document = self.document(window)
-        self.tokens[token].send("POST", f"/v1/processors{query}", json=document)
-
-    def _try(self, token: int, window: str, percent: int) -> None:
-        self._change(token, "POST", f"/rollout?share_percent={percent}", self.document(window))
-
-    def _share(self, token: int, percent: int) -> None:
-        self._change(token, "PATCH", "/rollout", {"share_percent": percent})
-
-    def _rollback(self, token: int, version: int) -> None:
-        self._change(token, "POST", "/rollback", {"version": version})
-
-    def _post(self, token: int, path: str) -> None:
-        self._change(token, "POST", path)
-
-    def _delete(self, token: int, path: str) -> None:
-        self._change(token, "DELETE", path)
-
-    def _change(self, token: int, method: str, path: str, body: Any = None) -> None:
-        self.tokens[token].send(method, f"/v1/processors/{self.rule}{path}", json=body)
-
-    def _one(self, which: int) -> Written | None:
-        return self.written[-1 - which] if which < len(self.written) else None
 
 
 def window_of(version: Any) -> str:
@@ -230,7 +216,7 @@ def window_of(version: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def tokens(module_service: ServiceUnderTest) -> list[Person]:
+def tokens(module_service: Service) -> list[Person]:
     roles = [Role.PUBLISHER, Role.ADMIN]
     return [
         token_of(module_service, f"{person} {place}", roles[place % 2], person=person)
@@ -242,7 +228,7 @@ def tokens(module_service: ServiceUnderTest) -> list[Person]:
 @settings(slow_property(), phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_nothing_comes_to_run_without_its_approvals(
-    module_service: ServiceUnderTest, tokens: list[Person], seed: int
+    module_service: Service, tokens: list[Person], seed: int
 ) -> None:
     random = Random(seed)  # noqa: S311 - a story, no secret
     story = Story(module_service, tokens, f"stream{next(_streams)}", 0)

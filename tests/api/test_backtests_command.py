@@ -8,7 +8,7 @@ import pytest
 
 from contract.service.tokens import Role
 from tests.api.archives import working
-from tests.api.commands import Run
+from tests.api.commands import Run, write
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService
 
@@ -32,11 +32,10 @@ def _working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
 @pytest.mark.long
 @pytest.mark.usefixtures("_working")
 def test_a_file_is_run_and_reported(run: Run, tmp_path: Path) -> None:
-    shorter = processor_document(pattern=PATTERN | {"within": "1 second"})
-    file = tmp_path / "rule.json"
-    file.write_text(json.dumps(shorter), encoding="utf-8")
-    told = run("run", file, "--against", "published", "--comment", "shorter?")
-    assert told.exit_code == 0, told.output
+    file = write(
+        tmp_path / "rule.yaml", processor_document(pattern=PATTERN | {"within": "1 second"})
+    )
+    told = run("run", file, "--against", "published", "--comment", "shorter?", code=0)
     lines = [line.split() for line in told.stdout.splitlines()]
     assert ["matches", "0", "on", "0", "keys"] in lines
     assert ["against", "0", "by", "both,", "0", "gained,", "1", "lost"] in lines
@@ -48,29 +47,25 @@ def test_a_file_is_run_and_reported(run: Run, tmp_path: Path) -> None:
         ["2", "failed-logins", "1", "done", "1"],
         ["1", "failed-logins", "draft", "against", "1"],
     ]
-    assert [json.loads(line)["number"] for line in run("list", "--json").stdout.splitlines()] == [
-        2,
-        1,
-    ]
+    as_json = run("list", "--json").stdout.splitlines()
+    assert [json.loads(line)["number"] for line in as_json] == [2, 1]
 
 
 def test_one_that_waits_is_told_of_and_cancelled(run: Run) -> None:
     assert run("run", "failed-logins", "--no-wait").stdout == "1\n"
-    shown = run("show", 1)
-    assert (shown.exit_code, "queued; no worker has the events" in shown.stdout) == (0, True)
-    waited = run("run", "failed-logins", "--timeout", 0)
-    assert (waited.exit_code, "`percept backtests show 2`" in waited.stderr) == (1, True)
+    assert "queued; no worker has the events" in run("show", 1, code=0).stdout
+    waited = run("run", "failed-logins", "--timeout", 0, code=1)
+    assert "`percept backtests show 2`" in waited.stderr
     assert run("cancel", 1).stdout == "backtest 1 is cancelled\n"
-    ended = run("show", 1)
-    assert (ended.exit_code, "cancelled: by hand" in ended.stderr) == (1, True)
+    assert "cancelled: by hand" in run("show", 1, code=1).stderr
 
 
 def test_what_is_wrong_is_told(run: Run, tmp_path: Path) -> None:
     assert "Did you mean 'failed-logins'?" in run("run", "faild-logins").stderr
-    assert run("run", "failed-logins", "--from", "soon").exit_code == 2
-    assert run("run", "failed-logins", "--against", "live").exit_code == 2
-    assert run("show", 7).exit_code == 1
-    assert run("run", "failed-logins", role=Role.VIEWER).exit_code == 1
+    run("run", "failed-logins", "--from", "soon", code=2)
+    run("run", "failed-logins", "--against", "live", code=2)
+    run("show", 7, code=1)
+    run("run", "failed-logins", role=Role.VIEWER, code=1)
     assert "no backtests" in run("list", "--state", "done", role=Role.VIEWER).stderr
     (tmp_path / "two.yaml").write_text("a: 1", encoding="utf-8")
     assert "takes one" in run("run", tmp_path / "two.yaml").stderr

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from api.processors import service as processor_service
 from tests.api.change_sets import everything, send
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
-from tests.api.running import Publish, ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 from tests.properties import slow_property
 
 RULES = ("a", "b", "c")
@@ -29,46 +29,27 @@ def document(rule: str, number: int = 1, **changes: Any) -> dict[str, Any]:
 
 def changes_of_rules() -> st.SearchStrategy[dict[str, Any]]:
     """Any change; some of them cannot be made in the state that they meet."""
-    ids, numbers = st.sampled_from(RULES), st.integers(1, 3)
+    ids, numbers, true = st.sampled_from(RULES), st.integers(1, 3), st.just(value=True)
     plain = st.builds(document, ids, numbers)
     scheduled = st.builds(document, ids, numbers, effective_from=st.just("2030-01-01T00:00:00Z"))
-    any_document = st.one_of(plain, plain, scheduled)
-    of_document = st.fixed_dictionaries(
-        {"action": st.sampled_from(["publish", "publish", "replace"]), "document": any_document}
-    )
-    created = st.fixed_dictionaries(
-        {"action": st.just("create"), "document": plain},
-        optional={"paused": st.just(value=True)},
-    )
-    shadows = st.fixed_dictionaries(
-        {"action": st.just("create"), "document": plain, "shadow": st.just(value=True)}
-    )
-    simple = st.fixed_dictionaries(
-        {
-            "action": st.sampled_from(
-                ["pause", "resume", "delete", "promote_rollout", "end_rollout"]
-            ),
-            "id": ids,
-        }
-    )
-    of_version = st.fixed_dictionaries(
-        {"action": st.sampled_from(["rollback", "cancel"]), "id": ids, "version": numbers}
-    )
     shares = st.sampled_from([0, 5, 50])
-    tried = st.fixed_dictionaries(
-        {"action": st.just("start_rollout"), "document": plain, "share_percent": shares}
+
+    def change(*actions: str, **parts: Any) -> st.SearchStrategy[dict[str, Any]]:
+        return st.fixed_dictionaries({"action": st.sampled_from(actions), **parts})
+
+    simple = ("pause", "resume", "delete", "promote_rollout", "end_rollout")
+    owners = st.fixed_dictionaries({"owner": st.sampled_from(["x", "y"])})
+    return st.one_of(
+        change("publish", "publish", "replace", document=st.one_of(plain, plain, scheduled)),
+        change("create", document=plain),
+        change("create", document=plain, paused=true),
+        change("create", document=plain, shadow=true),
+        change(*simple, id=ids),
+        change("rollback", "cancel", id=ids, version=numbers),
+        change("start_rollout", document=plain, share_percent=shares),
+        change("share_rollout", id=ids, share_percent=shares),
+        change("label", id=ids, labels=owners),
     )
-    shared = st.fixed_dictionaries(
-        {"action": st.just("share_rollout"), "id": ids, "share_percent": shares}
-    )
-    labelled = st.fixed_dictionaries(
-        {
-            "action": st.just("label"),
-            "id": ids,
-            "labels": st.fixed_dictionaries({"owner": st.sampled_from(["x", "y"])}),
-        }
-    )
-    return st.one_of(of_document, created, shadows, simple, of_version, tried, shared, labelled)
 
 
 AT_FIRST = (
@@ -83,12 +64,12 @@ AT_FIRST = (
 @slow_property()
 @given(changes=st.lists(changes_of_rules(), min_size=4, max_size=14))
 def test_a_set_is_what_its_changes_amount_to_one_by_one(
-    module_service: ServiceUnderTest, changes: list[dict[str, Any]]
+    module_service: Service, changes: list[dict[str, Any]]
 ) -> None:
     service, moment = module_service, time.monotonic_ns()
     together, alone = f"t{moment}", f"s{moment}"
     for stream in (together, alone):
-        service.client.post("/v1/streams", json=STREAM | {"name": stream})
+        service.done("POST", "/v1/streams", STREAM | {"name": stream})
         for change in AT_FIRST:
             assert alone_made(service, stream, change).is_success
     before = left_by(service, together)
@@ -112,10 +93,11 @@ def test_a_set_is_what_its_changes_amount_to_one_by_one(
         undiffering = [change | {"differences": None} for change in tried.json()["changes"]]
         assert undiffering == answer.json()["changes"]
     assert left_by(service, together) == left_by(service, alone)
-    newest = service.client.get(f"/v1/streams/{together}").json()["epoch"]
+    newest = service.epoch(together)
     assert newest in {1 + len(AT_FIRST), 2 + len(AT_FIRST)}
-    snapshot = service.client.get(f"/v1/streams/{together}/snapshot").content
-    assert service.client.get(f"/v1/streams/{together}/epochs/{newest}").content == snapshot
+    path = f"/v1/streams/{together}"
+    snapshot = service.client.get(f"{path}/snapshot").content
+    assert service.client.get(f"{path}/epochs/{newest}").content == snapshot
 
 
 def of_stream(stream: str, change: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +109,7 @@ def of_stream(stream: str, change: dict[str, Any]) -> dict[str, Any]:
 
 
 def sent(
-    service: ServiceUnderTest, stream: str, changes: list[dict[str, Any]], dry_run: str = "false"
+    service: Service, stream: str, changes: list[dict[str, Any]], dry_run: str = "false"
 ) -> Response:
     seen: set[str] = set()
     based = []
@@ -141,7 +123,7 @@ def sent(
     return service.client.post(path, json={"changes": based}, params=query)
 
 
-def alone_made(service: ServiceUnderTest, stream: str, written: dict[str, Any]) -> Response:
+def alone_made(service: Service, stream: str, written: dict[str, Any]) -> Response:
     """Make a change by the request of its own."""
     change = of_stream(stream, written)
     action, body = change["action"], change.get("document", {})
@@ -170,23 +152,22 @@ def alone_made(service: ServiceUnderTest, stream: str, written: dict[str, Any]) 
     return answer
 
 
-def left_by(service: ServiceUnderTest, stream: str) -> dict[str, Any]:
+def left_by(service: Service, stream: str) -> dict[str, Any]:
     """Return what the changes of a stream have left, without its name and numbers of epochs."""
-    client = service.client
-    log = client.get(f"/v1/changes?stream={stream}&limit=500").json()["items"]
+    log = service.log(stream=stream, limit=500)
     lines = [(each["processor_id"], each["action"], each["new_version"]) for each in log]
-    snapshot = client.get(f"/v1/streams/{stream}/snapshot").json() | {"epoch": 0}
     rules = {}
     for rule in RULES:
         path = f"/v1/processors/{stream}.{rule}"
-        versions = client.get(f"{path}/versions?limit=500")
+        versions = service.client.get(f"{path}/versions?limit=500")
         if versions.status_code == 200:
             history = versions.json()["items"]
             for each in history:
                 # Jobs never see what is published and replaced within one set.
                 del each["was_only_tried"]
-            rules[rule] = [client.get(path).json(), history]
+            rules[rule] = [service.client.get(path).json(), history]
             rules[rule][0].pop("request_id", None)
+    snapshot = service.snapshot(stream) | {"epoch": 0}
     told = {"rules": rules, "log": lines[:-1], "snapshot": snapshot}
     anonymous: dict[str, Any] = without(told, stream)
     return anonymous
@@ -231,37 +212,34 @@ def test_a_death_between_two_changes_leaves_nothing(
         assert "Idempotent-Replayed" not in again.headers
 
 
-def test_of_sets_that_saw_the_same_state_exactly_one_is_made(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
+def of_all_rules(number: int, based_on: int | str = "*") -> list[dict[str, Any]]:
+    """Return changes that put the same number into each rule."""
+    change = {"action": "replace", "based_on": based_on}
+    return [change | {"document": document(rule, number)} for rule in RULES]
+
+
+def test_of_sets_that_saw_the_same_state_exactly_one_is_made(with_stream: Service) -> None:
     for rule in RULES:
-        publish(id=rule)
+        with_stream.publish(id=rule)
     for attempt in range(3):
-        revision = with_stream.client.get("/v1/processors/a").json()["revision"]
-
-        def put(writer: int, seen: int = revision, first: int = attempt * WRITERS + 20) -> Response:
-            changes = [
-                {"action": "replace", "document": document(rule, first + writer), "based_on": seen}
-                for rule in RULES
-            ]
-            return send(with_stream, *changes)
-
+        seen = with_stream.get("/v1/processors/a")["revision"]
+        first = attempt * WRITERS + 20
+        sets = [of_all_rules(first + writer, seen) for writer in range(WRITERS)]
         with ThreadPoolExecutor(WRITERS) as pool:
-            answers = list(pool.map(put, range(WRITERS)))
+            answers = list(pool.map(lambda changes: send(with_stream, *changes), sets))
         assert Counter(answer.status_code for answer in answers) == {200: 1, 412: WRITERS - 1}
         epoch = next(answer.json()["epoch"] for answer in answers if answer.is_success)
-        newest = with_stream.client.get("/v1/streams/logins").json()["epoch"]
-        assert epoch == newest == 2 + len(RULES) + attempt
+        assert epoch == with_stream.epoch() == 2 + len(RULES) + attempt
 
 
 @pytest.mark.long
 def test_many_at_once_have_epochs_of_their_own_and_no_reader_sees_half_a_set(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_stream: Service,
 ) -> None:
     for rule in RULES:
-        publish(id=rule, pattern=PATTERN | {"within": "1 minutes"})
-    publish(id="alone")
-    before = with_stream.client.get("/v1/streams/logins").json()["epoch"]
+        with_stream.publish(id=rule, pattern=PATTERN | {"within": "1 minutes"})
+    with_stream.publish(id="alone")
+    before = with_stream.epoch()
     with running_service(with_stream.url) as other:
         services = (with_stream, other)
         for service in services:
@@ -274,22 +252,11 @@ def test_many_at_once_have_epochs_of_their_own_and_no_reader_sees_half_a_set(
             for number in range(WRITES):
                 service = services[(writer + number) % 2]
                 if writer == 0:
-                    action = ("pause", "resume")[number % 2]
-                    path = f"/v1/processors/alone/{action}"
-                    answer = service.client.post(path, headers=ANY_STATE)
+                    service.done("POST", f"/v1/processors/alone/{('pause', 'resume')[number % 2]}")
                 else:
-                    minutes = 2 + writer * WRITES + number
-                    changes = [
-                        {
-                            "action": "replace",
-                            "document": document(rule, minutes),
-                            "based_on": "*",
-                        }
-                        for rule in RULES
-                    ]
-                    answer = send(service, *changes)
+                    answer = send(service, *of_all_rules(2 + writer * WRITES + number))
+                    assert answer.status_code == 200, answer.text
                     made.append(answer.json()["epoch"])
-                assert answer.status_code == 200, answer.text
             return made
 
         done, torn = threading.Event(), []
@@ -297,7 +264,7 @@ def test_many_at_once_have_epochs_of_their_own_and_no_reader_sees_half_a_set(
         def read() -> None:
             while not done.is_set():
                 for service in services:
-                    snapshot = service.client.get("/v1/streams/logins/snapshot").json()
+                    snapshot = service.snapshot()
                     within = {
                         each["versions"][0]["definition"]["pattern"]["within"]
                         for each in snapshot["processors"]
@@ -318,9 +285,9 @@ def test_many_at_once_have_epochs_of_their_own_and_no_reader_sees_half_a_set(
         bodies = {each.client.get("/v1/streams/logins/snapshot").content for each in services}
         assert len(bodies) == 1
     assert len(set(epochs)) == len(epochs) == (WRITERS - 1) * WRITES
-    newest = with_stream.client.get("/v1/streams/logins").json()["epoch"]
+    newest = with_stream.epoch()
     assert newest == before + WRITERS * WRITES
-    log = with_stream.client.get("/v1/changes?stream=logins&limit=500").json()["items"]
+    log = with_stream.log(stream="logins", limit=500)
     lines = Counter(line["epoch"] for line in log if line["epoch"] > before)
     assert sorted(lines) == list(range(before + 1, newest + 1))
     assert all(count == (len(RULES) if epoch in epochs else 1) for epoch, count in lines.items())

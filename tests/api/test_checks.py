@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from contract.service.tokens import Role
 from tests.api.documents import PATTERN, STREAM, processor_document
-from tests.api.running import Publish, ServiceUnderTest
+from tests.api.running import Service
 
 EVENTS = [
     {"ts": index * 1_000, "user": user, "action": action}
@@ -17,17 +15,16 @@ EVENTS = [
 MATCH = {"fail": [0, 1, 3], "login": [4]}
 
 
-def validate(service: ServiceUnderTest, **changes: Any) -> Any:
-    return service.client.post("/v1/validate", json=processor_document(**changes))
+def validate(service: Service, status: int = 200, **changes: Any) -> Any:
+    return service.post("/v1/validate", Role.ADMIN, processor_document(**changes), expect=status)
 
 
 def pattern(**step: Any) -> dict[str, Any]:
     return {"steps": [{"name": "a", **step}, {"name": "b", "contiguity": "next"}], "within": "PT1H"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "pointer", "detail"),
-    [
+def test_a_mistake_is_refused_with_its_place(with_stream: Service) -> None:
+    for changes, pointer, detail in (
         ({"pattern": pattern(whree="TRUE")}, "/pattern/steps/0/whree", "unknown"),
         ({"select": {"a/b": "login.amuont"}}, "/select/a~1b", "amuont"),
         ({"select": {"x": "amount"}}, "/select/x", "step"),
@@ -38,130 +35,100 @@ def pattern(**step: Any) -> dict[str, Any]:
             "/effective_until",
             "never run",
         ),
-    ],
-)
-def test_a_mistake_is_refused_with_its_place(
-    with_stream: ServiceUnderTest, changes: dict[str, Any], pointer: str, detail: str
-) -> None:
-    answer = validate(with_stream, **changes)
-    assert answer.status_code == 422
-    (flaw,) = answer.json()["errors"]
-    assert flaw["pointer"] == pointer
-    assert detail in flaw["detail"]
+    ):
+        (flaw,) = validate(with_stream, 422, **changes)["errors"]
+        assert (flaw["pointer"], detail in flaw["detail"]) == (pointer, True)
 
 
-@pytest.mark.parametrize(
-    ("where", "warned"),
-    [
-        ("amount > 10 AND amount < 5", True),
-        ("amount > 10 AND amount <= 10", True),
-        ("amount >= 10 AND amount <= 10", False),
-        ("amount >= 10 AND 10 >= amount", False),
-        ("5 > amount AND 10 < amount", True),
-        ("action = 'a' AND action = 'b'", True),
-        ("action = 'a' OR action = 'b'", False),
-        ("action = 'a' AND action <> 'a'", True),
-        ("action IN ('a') AND action = 'b'", True),
-        ("action = 'a' AND user = 'b'", False),
-        ("action = NULL", True),
-        ("action IS NULL", False),
-        ("1 = 2", True),
-        ("1 = 1", False),
-    ],
-)
-def test_a_condition_that_is_never_true_is_warned_of(
-    with_stream: ServiceUnderTest,
-    where: str,
-    warned: bool,  # noqa: FBT001 - pytest passes it by name
-) -> None:
-    warnings = validate(with_stream, pattern=pattern(where=where)).json()["warnings"]
-    never = {flaw["pointer"] for flaw in warnings if "condition is never true" in flaw["detail"]}
-    assert never == ({"/pattern/steps/0/where"} if warned else set())
+def test_a_condition_that_is_never_true_is_warned_of(with_stream: Service) -> None:
+    never = (
+        *("amount > 10 AND amount < 5", "amount > 10 AND amount <= 10", "action = NULL", "1 = 2"),
+        *("5 > amount AND 10 < amount", "action = 'a' AND action = 'b'"),
+        *("action = 'a' AND action <> 'a'", "action IN ('a') AND action = 'b'"),
+    )
+    others = (
+        *("amount >= 10 AND amount <= 10", "amount >= 10 AND 10 >= amount", "1 = 1"),
+        *("action = 'a' OR action = 'b'", "action = 'a' AND user = 'b'", "action IS NULL"),
+    )
+    for where in (*never, *others):
+        flaws = validate(with_stream, pattern=pattern(where=where))["warnings"]
+        told = {each["pointer"] for each in flaws if "condition is never true" in each["detail"]}
+        assert told == ({"/pattern/steps/0/where"} if where in never else set()), where
 
 
 def test_what_the_pattern_itself_warns_of_is_passed_on_and_kept(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_stream: Service,
 ) -> None:
     endless = {"steps": [{"name": "a", "where": "amount > 1", "times": {"from": 1, "to": None}}]}
-    warned = validate(with_stream, pattern=endless).json()["warnings"]
+    warned = validate(with_stream, pattern=endless)["warnings"]
     assert warned[0]["pointer"] == "/pattern/steps/0/times"
-
-    assert publish(pattern=endless)["warnings"] == warned
-    listed = with_stream.client.get("/v1/processors?problem=true").json()["items"]
+    assert with_stream.publish(pattern=endless)["warnings"] == warned
+    listed = with_stream.get("/v1/processors?problem=true")["items"]
     assert [processor["warning_count"] for processor in listed] == [len(warned)]
 
 
-def test_the_same_rule_under_another_id_is_warned_of(publish: Publish) -> None:
-    publish(id="first")
-    (warning,) = publish(id="second", pattern=PATTERN | {"within": "600 seconds"})["warnings"]
+def test_the_same_rule_under_another_id_is_warned_of(with_stream: Service) -> None:
+    with_stream.publish(id="first")
+    (warning,) = with_stream.publish(id="second", pattern=PATTERN | {"within": "600 seconds"})[
+        "warnings"
+    ]
     assert "'first'" in warning["detail"]
-    assert publish(id="third", key_by=["action"])["warnings"] == []
-    (warning,) = publish(id="Third", key_by=[])["warnings"]
+    assert with_stream.publish(id="third", key_by=["action"])["warnings"] == []
+    (warning,) = with_stream.publish(id="Third", key_by=[])["warnings"]
     assert (warning["pointer"], "'third'" in warning["detail"]) == ("/id", True)
 
 
-def test_examples_that_hold_are_kept_with_the_version(publish: Publish) -> None:
-    example = {"name": "three, then in", "events": EVENTS, "matches": [MATCH]}
-    assert publish(examples=[example])["document"]["examples"] == [example]
-
-
 def test_a_rule_whose_example_fails_is_refused_with_the_difference(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
+    right = {"name": "three, then in", "events": EVENTS, "matches": [MATCH]}
     wrong = {"events": EVENTS, "matches": [{"fail": [0, 1, 2], "login": [4]}]}
-    right = {"events": EVENTS, "matches": [MATCH]}
-    answer = with_stream.client.post(
-        "/v1/processors", json=processor_document(examples=[right, wrong])
-    )
-    missing, surplus = answer.json()["errors"]
+    document = processor_document(examples=[right, wrong])
+    answer = with_stream.post("/v1/processors", Role.ADMIN, document, expect=422)
+    missing, surplus = answer["errors"]
     assert missing["pointer"] == surplus["pointer"] == "/examples/1/matches"
     assert '{"fail":[0,1,2],"login":[4]}' in missing["detail"]
     assert '{"fail":[0,1,3],"login":[4]}' in surplus["detail"]
-    assert with_stream.client.get("/v1/processors").json()["items"] == []
+    assert with_stream.get("/v1/processors")["items"] == []
+    # Those that hold are kept with the version.
+    assert with_stream.publish(examples=[right])["document"]["examples"] == [right]
 
 
-def test_timeouts_of_an_example_are_compared_where_given(with_stream: ServiceUnderTest) -> None:
+def test_events_and_timeouts_of_an_example_are_compared_where_given(with_stream: Service) -> None:
     late = {"events": EVENTS[:1], "final_watermark_ms": 700_000}
-    for timed_out, status in (([{"fail": [0]}], 200), ([], 422), (None, 200)):
-        examples = [late | ({} if timed_out is None else {"timed_out": timed_out})]
-        assert validate(with_stream, examples=examples).status_code == status
-
-
-def test_events_out_of_order_or_without_a_time_are_told(with_stream: ServiceUnderTest) -> None:
+    for given, status in (
+        ({"timed_out": [{"fail": [0]}]}, 200),
+        ({"timed_out": []}, 422),
+        ({}, 200),
+    ):
+        validate(with_stream, status, examples=[late | given])
     for events in (EVENTS[::-1], [{"user": "eve"}], [{"ts": "yesterday"}]):
-        answer = validate(with_stream, examples=[{"events": events}])
-        assert answer.json()["errors"][0]["pointer"] == "/examples/0/events"
+        answer = validate(with_stream, 422, examples=[{"events": events}])
+        assert answer["errors"][0]["pointer"] == "/examples/0/events"
 
 
-def test_a_new_schema_must_fit_what_is_published(with_rule: ServiceUnderTest) -> None:
-    client, any_state = with_rule.client, {"If-Match": "*"}
+def test_a_new_schema_must_fit_what_is_published(with_rule: Service) -> None:
+    path = "/v1/streams/logins"
     renamed = STREAM | {"schema": "name STRING, action STRING, ts TIMESTAMP"}
-    answer = client.put("/v1/streams/logins", json=renamed, headers=any_state)
-    (flaw,) = answer.json()["errors"]
+    (flaw,) = with_rule.send("PUT", path, renamed).json()["errors"]
     assert flaw["pointer"] == "/schema"
     assert "'failed-logins', version 1, /key_by/0" in flaw["detail"]
-
     wider = STREAM | {"schema": STREAM["schema"] + ", ip STRING"}
-    answer = client.put("/v1/streams/logins", json=wider, headers=any_state)
-    assert (answer.json()["version"], answer.json()["epoch"]) == (2, 3)
-    assert client.put("/v1/streams/logins", json=wider, headers=any_state).json()["version"] == 2
+    for _ in range(2):
+        put = with_rule.done("PUT", path, wider)
+        assert (put["version"], put["epoch"]) == (2, 3)
 
 
-def test_no_description_of_a_stream_is_overwritten_unseen(with_stream: ServiceUnderTest) -> None:
-    client = with_stream.client
-    seen = {"If-Match": client.get("/v1/streams/logins").headers["ETag"]}
-    statuses = [
-        client.put(
-            "/v1/streams/logins", json=STREAM | {"description": text}, headers=seen
-        ).status_code
-        for text in ("mine", "yours")
-    ]
-    assert statuses == [200, 412]
+def test_no_description_of_a_stream_is_overwritten_unseen(with_stream: Service) -> None:
+    path = "/v1/streams/logins"
+    seen = {"If-Match": with_stream.client.get(path).headers["ETag"]}
+    for text, status in (("mine", 200), ("yours", 412)):
+        described = STREAM | {"description": text}
+        assert with_stream.send("PUT", path, described, **seen).status_code == status
 
 
-@pytest.mark.parametrize(
-    ("changes", "pointer"),
-    [
+def test_a_stream_that_cannot_be_is_refused_with_the_place(service: Service) -> None:
+    for changes, pointer in (
         ({"schema": "user"}, "/schema"),
         ({"schema": "user NOTATYPE STRING"}, "/schema"),
         ({"event_time_column": "tss"}, "/event_time_column"),
@@ -169,10 +136,6 @@ def test_no_description_of_a_stream_is_overwritten_unseen(with_stream: ServiceUn
         ({"order_by": ["user", "nobody"]}, "/order_by/1"),
         ({"allowed_delay_ms": -1}, "/allowed_delay_ms"),
         ({"name": "no spaces"}, "/name"),
-    ],
-)
-def test_a_stream_that_cannot_be_is_refused_with_the_place(
-    service: ServiceUnderTest, changes: dict[str, Any], pointer: str
-) -> None:
-    answer = service.post("/v1/streams", Role.ADMIN, STREAM | changes, expect=422)
-    assert [flaw["pointer"] for flaw in answer["errors"]] == [pointer]
+    ):
+        answer = service.post("/v1/streams", Role.ADMIN, STREAM | changes, expect=422)
+        assert [flaw["pointer"] for flaw in answer["errors"]] == [pointer]

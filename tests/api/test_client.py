@@ -2,9 +2,9 @@
 
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
 from unittest.mock import Mock
 
 import httpx2
@@ -37,12 +37,14 @@ OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
 
 
 @pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
+
+
+@pytest.fixture
 def listening_on_both(database_url: str) -> Iterator[ListeningService]:
     with listening_service(database_url) as running:
         yield running
-
-
-# --- publishing
 
 
 def test_the_life_of_a_processor(listening_on_both: ListeningService) -> None:
@@ -79,10 +81,12 @@ def test_streams_are_registered_and_redefined(client: Client) -> None:
         client.redefine_stream(registered.document, if_match=registered.etag)
 
 
-def test_times_may_be_datetimes(client: Client) -> None:
+def test_times_may_be_datetimes_and_an_id_that_is_taken_is_a_conflict(client: Client) -> None:
     begin = datetime(2030, 1, 1, tzinfo=UTC)
     published = client.publish("logins", ID, pattern=PATTERN, effective_from=begin)
     assert published.published[0].effective_from == begin.timestamp() * 1000
+    with pytest.raises(Conflict):
+        client.create(processor_document())
 
 
 PLACE = CodePlace(stream="logins", processor=ID)
@@ -93,46 +97,34 @@ def test_python_code_runs_where_the_job_is(client: Client, listening: ListeningS
     pattern = Pattern.begin("a").where("action = 'pay'").where(lambda e, _c: e["amount"] > limit)
     function = select(lambda match: match["a"][0]["amount"] * 2)
     client.publish("logins", ID, pattern=pattern, function=function)
-
-    answer = listening.service.client.get("/v1/streams/logins/snapshot")
-    definition = Snapshot.model_validate(answer.json()).processors[0].versions[0].definition
+    snapshot = Snapshot.model_validate(listening.service.snapshot())
+    definition = snapshot.processors[0].versions[0].definition
     loaded = Pattern.from_document(definition["pattern"]).load_code(KEYS, PLACE)
     events = [{"ts": ts, "action": "pay", "amount": amount} for ts, amount in enumerate([4, 6])]
     (match,) = find_matches(loaded, events, time_field="ts").matches
     code = SignedCode.model_validate(definition["function"])
     processor = verify_and_load(code, KEYS, CodeUse.FUNCTION, PLACE)
-
     assert list(processor.process_match(match.steps, None)) == [12]
 
 
-def test_code_needs_a_signing_key(listening: ListeningService) -> None:
+def test_code_needs_a_signing_key_that_the_service_has(listening: ListeningService) -> None:
     token = listening.service.token_of[Role.PUBLISHER]
     with Client(listening.url, token) as keyless:
         with pytest.raises(PatternError, match="or sign it"):
             keyless.publish("logins", ID, pattern=Pattern.begin("a").where(lambda _e, _c: True))
         with pytest.raises(ValueError, match="give the client signing_keys"):
             keyless.publish("logins", ID, pattern=PATTERN, function=select(len))
-
-
-def test_a_mere_callable_is_no_function(client: Client) -> None:
-    with pytest.raises(TypeError, match=r"`cep\.flat_select` make one"):
-        client.publish("logins", ID, pattern=PATTERN, function=len)  # type: ignore[arg-type]
-
-
-def test_code_of_a_key_the_service_does_not_have_is_refused(listening: ListeningService) -> None:
-    token = listening.service.token_of[Role.PUBLISHER]
+        with pytest.raises(TypeError, match=r"`cep\.flat_select` make one"):
+            keyless.publish("logins", ID, pattern=PATTERN, function=len)  # type: ignore[arg-type]
     strangers = SigningKeys.from_text("other:" + "A" * 44)
-    with (
-        Client(listening.url, token, signing_keys=strangers) as client,
-        pytest.raises(Invalid, match=r"/function: .*'other', unknown here"),
-    ):
-        client.publish("logins", ID, pattern=PATTERN, function=select(len))
+    stranger = Client(listening.url, token, signing_keys=strangers)
+    with stranger, pytest.raises(Invalid, match=r"/function: .*'other', unknown here"):
+        stranger.publish("logins", ID, pattern=PATTERN, function=select(len))
 
 
-# --- many writers
-
-
-def test_a_change_made_from_an_old_state_is_refused_and_loses_nothing(client: Client) -> None:
+def test_a_change_made_from_an_old_state_or_to_another_path_is_refused_and_loses_nothing(
+    client: Client,
+) -> None:
     seen = client.publish("logins", ID, pattern=PATTERN)
     theirs = client.publish("logins", ID, pattern=OTHER_PATTERN)
     with pytest.raises(Outdated, match="412 It has changed since"):
@@ -140,22 +132,17 @@ def test_a_change_made_from_an_old_state_is_refused_and_loses_nothing(client: Cl
     with pytest.raises(Outdated):
         client.delete(ID, if_match=seen.etag)
     assert client.get(ID) == theirs
+    client.publish("logins", ID, pattern=PATTERN)
+    with pytest.raises(ServiceError):
+        client.pause(f"x/../{ID}")
+    assert not client.get(ID).is_paused
 
 
 def test_one_client_serves_many_threads(client: Client) -> None:
     names = [f"rule-{number}" for number in range(8)]
-    threads = [
-        threading.Thread(target=client.publish, args=("logins", name), kwargs={"pattern": PATTERN})
-        for name in names
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda name: client.publish("logins", name, pattern=PATTERN), names))
     assert [each.id for each in client.processors("logins")] == names
-
-
-# --- errors
 
 
 def test_a_wrong_document_is_told_with_its_places(client: Client) -> None:
@@ -172,23 +159,12 @@ def test_a_wrong_document_is_told_with_its_places(client: Client) -> None:
 
 
 def test_what_may_not_be_done_is_told(listening: ListeningService) -> None:
-    with (
-        listening.client(Role.VIEWER) as viewer,
-        pytest.raises(NotAllowed, match="author is required"),
-    ):
+    viewer, stranger = listening.client(Role.VIEWER), Client(listening.url, "percept_wrong")
+    with viewer, pytest.raises(NotAllowed, match="author is required"):
         viewer.publish("logins", ID, pattern=PATTERN)
-    with (
-        Client(listening.url, "percept_wrong") as stranger,
-        pytest.raises(NotAllowed, match="401 The token is not valid") as refusal,
-    ):
+    with stranger, pytest.raises(NotAllowed, match="401 The token is not valid") as refusal:
         stranger.get(ID)
     assert "percept_wrong" not in str(refusal.value)
-
-
-def test_an_id_that_is_taken_is_a_conflict(client: Client) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    with pytest.raises(Conflict):
-        client.create(processor_document())
 
 
 def test_warnings_are_shown_and_nothing_is_written(client: Client) -> None:
@@ -198,29 +174,22 @@ def test_warnings_are_shown_and_nothing_is_written(client: Client) -> None:
     assert list(client.processors()) == []
 
 
-def test_names_cannot_lead_to_other_paths(client: Client) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    with pytest.raises(ServiceError):
-        client.pause(f"x/../{ID}")
-    assert not client.get(ID).is_paused
+def answering(answer: Callable[[httpx2.Request], httpx2.Response], token: str = "") -> Client:
+    """Return a client of what answers so."""
+    return Client("http://localhost", token, transport=httpx2.MockTransport(answer))
 
 
-def test_an_answer_of_something_else_is_told() -> None:
-    page = httpx2.MockTransport(lambda _request: httpx2.Response(200, text="<html>"))
-    with (
-        Client("http://localhost", "t", transport=page) as client,
-        pytest.raises(ServiceError, match="is not a rule service this client knows"),
-    ):
+@pytest.mark.parametrize(
+    ("status", "text", "told"),
+    [
+        (200, "<html>", "is not a rule service this client knows"),
+        (407, "who are you?", r"407 who are you\?"),
+    ],
+)
+def test_an_answer_of_something_else_is_told(status: int, text: str, told: str) -> None:
+    client = answering(lambda _request: httpx2.Response(status, text=text))
+    with client, pytest.raises(ServiceError, match=told):
         client.get(ID)
-    proxy = httpx2.MockTransport(lambda _request: httpx2.Response(407, text="who are you?"))
-    with (
-        Client("http://localhost", "t", transport=proxy) as client,
-        pytest.raises(ServiceError, match=r"407 who are you\?"),
-    ):
-        client.get(ID)
-
-
-# --- lists
 
 
 def test_all_pages_of_a_list_are_read(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,9 +202,6 @@ def test_all_pages_of_a_list_are_read(client: Client, monkeypatch: pytest.Monkey
     assert list(client.processors("elsewhere")) == []
 
 
-# --- retries
-
-
 class Answers(httpx2.BaseTransport):
     """Gives one answer after the other; an exception is raised."""
 
@@ -243,13 +209,17 @@ class Answers(httpx2.BaseTransport):
         self.left = list(answers)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = self.left.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        if isinstance(answer, httpx2.Response):
-            return answer
-        headers = {"Retry-After": "3"} if answer == 429 else {}
-        return httpx2.Response(answer, headers=headers, request=request)
+        match self.left.pop(0):
+            case Exception() as error:
+                raise error
+            case int(status):
+                headers = {"Retry-After": "3"} if status == 429 else {}
+                return httpx2.Response(status, headers=headers, request=request)
+            case answer:
+                return answer
+
+
+Answered = int | httpx2.Response | Exception
 
 
 def put_off(**headers: str) -> httpx2.Response:
@@ -259,9 +229,7 @@ def put_off(**headers: str) -> httpx2.Response:
 NO_ROUTE = httpx2.ConnectError("no route")
 CUT_OFF = httpx2.ReadError("cut off")
 PROBLEM = {"Content-Type": "application/problem+json"}
-RETRIES: dict[
-    str, tuple[str, tuple[int | httpx2.Response | Exception, ...], int | None, list[float]]
-] = {
+RETRIES: dict[str, tuple[str, tuple[Answered, ...], int | None, list[float]]] = {
     "a read of a service that starts": ("GET", (NO_ROUTE, 503, 200), 200, [0.25, 0.5]),
     "a read cut off": ("GET", (CUT_OFF, 200), 200, [0.25]),
     "a read that never works": ("GET", (502, 502, 502, 504), 504, [0.25, 0.5, 1]),
@@ -292,32 +260,31 @@ def test_only_what_is_safe_is_sent_again(case: str) -> None:
     assert transport.left == []
 
 
+@pytest.mark.usefixtures("_impatient")
 def test_a_change_whose_answer_was_lost_is_sent_again_and_made_once(
-    listening: ListeningService, monkeypatch: pytest.MonkeyPatch
+    listening: ListeningService,
 ) -> None:
-    monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
-    service = listening.service.client
+    service = listening.service
     keys: list[str] = []
 
     def passed_on_and_lost_twice(request: httpx2.Request) -> httpx2.Response:
         keys.append(request.headers["Idempotency-Key"])
         target, content = request.url.raw_path.decode(), request.read()
         sent = {name: value for name, value in request.headers.items() if name != "host"}
-        answer = service.request(request.method, target, headers=sent, content=content)
+        answer = service.client.request(request.method, target, headers=sent, content=content)
         if len(keys) % 3:
             raise CUT_OFF
         return httpx2.Response(answer.status_code, content=answer.content)
 
-    token = listening.service.token_of[Role.PUBLISHER]
-    transport = httpx2.MockTransport(passed_on_and_lost_twice)
-    with Client("http://localhost", token, transport=transport) as losing:
+    with answering(passed_on_and_lost_twice, service.token_of[Role.PUBLISHER]) as losing:
         assert losing.create(processor_document()).version == 1
         assert losing.pause(ID).state == "paused"
-    made = [each["action"] for each in service.get("/v1/changes").json()["items"]]
+    made = [each["action"] for each in service.log()]
     assert (made.count("processor.create"), made.count("processor.pause")) == (1, 1)
     assert (len(keys), len(set(keys))) == (6, 2)
 
 
+@pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize(
     ("status", "headers", "kind"),
     [
@@ -328,36 +295,22 @@ def test_a_change_whose_answer_was_lost_is_sent_again_and_made_once(
     ],
 )
 def test_whether_a_change_may_have_been_made_is_told(
-    status: int,
-    headers: dict[str, str],
-    kind: type[ServiceError],
-    monkeypatch: pytest.MonkeyPatch,
+    status: int, headers: dict[str, str], kind: type[ServiceError]
 ) -> None:
-    monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
-    answer = httpx2.MockTransport(lambda _request: httpx2.Response(status, headers=headers))
-    with (
-        Client("http://localhost", "t", transport=answer) as client,
-        pytest.raises(ServiceError) as raised,
-    ):
+    client = answering(lambda _request: httpx2.Response(status, headers=headers))
+    with client, pytest.raises(ServiceError) as raised:
         client.delete(ID)
-    assert type(raised.value) is kind
-    assert raised.value.status == status
+    assert (type(raised.value), raised.value.status) == (kind, status)
 
 
-def test_a_service_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
-    transport = Answers(*[NO_ROUTE] * ATTEMPTS)
-    with (
-        Client("http://localhost:9", "t", transport=transport) as client,
-        pytest.raises(Unreachable, match="http://localhost:9 did not answer: no route"),
-    ):
+@pytest.mark.usefixtures("_impatient")
+def test_a_service_that_is_not_there_is_told() -> None:
+    client = Client("http://localhost:9", "t", transport=Answers(*[NO_ROUTE] * ATTEMPTS))
+    with client, pytest.raises(Unreachable, match="http://localhost:9 did not answer: no route"):
         client.get(ID)
 
 
-# --- the token
-
-
-def test_a_token_does_not_cross_a_network_unencrypted() -> None:
+def test_a_token_does_not_cross_a_network_unencrypted_nor_follow_a_redirect() -> None:
     for url in ("http://rules.example.com", "http://10.0.0.1:8321"):
         with pytest.raises(ValueError, match="would cross the network"):
             Client(url, "secret")
@@ -365,6 +318,15 @@ def test_a_token_does_not_cross_a_network_unencrypted() -> None:
     for url in ("https://rules.example.com", "http://localhost:1", "http://[::1]:1"):
         with Client(url, "secret") as client:
             assert "secret" not in repr(client)
+    asked: list[httpx2.URL] = []
+
+    def redirect(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url)
+        return httpx2.Response(302, headers={"Location": "https://elsewhere.example.com/"})
+
+    with answering(redirect) as client, pytest.raises(ServiceError, match="302"):
+        client.get(ID)
+    assert [url.host for url in asked] == ["localhost"]
 
 
 def test_certificates_are_read_for_a_service_with_tls_only(
@@ -379,70 +341,34 @@ def test_certificates_are_read_for_a_service_with_tls_only(
     read.assert_called()
 
 
-def test_a_redirect_does_not_carry_the_token_elsewhere() -> None:
-    asked: list[httpx2.URL] = []
-
-    def redirect(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request.url)
-        return httpx2.Response(302, headers={"Location": "https://elsewhere.example.com/"})
-
-    with (
-        Client("http://localhost", "t", transport=httpx2.MockTransport(redirect)) as client,
-        pytest.raises(ServiceError, match="302"),
-    ):
-        client.get(ID)
-    assert [url.host for url in asked] == ["localhost"]
-
-
-# --- waiting
-
-
-def job_of(listening: ListeningService) -> ReportingJob:
+@pytest.fixture
+def job(client: Client, listening: ListeningService) -> ReportingJob:
+    """A job of a stream with the rule."""
+    client.publish("logins", ID, pattern=PATTERN)
     return ReportingJob(listening.service, "fraud")
 
 
-def test_waiting_ends_once_the_job_runs_the_version(
-    client: Client, listening: ListeningService
-) -> None:
-    published = client.publish("logins", ID, pattern=PATTERN)
-    job = job_of(listening)
+def test_waiting_ends_once_the_job_runs_the_version(client: Client, job: ReportingJob) -> None:
     job.beat(running(state="pending"))
     threading.Timer(0.3, job.beat, [running()]).start()
-
-    waited = client.wait_until_running(
-        "logins", ID, published.version, timeout_seconds=10, poll_seconds=0.05
-    )
-
+    waited = client.wait_until_running("logins", ID, 1, timeout_seconds=10, poll_seconds=0.05)
     assert [held.state for each in waited.jobs for held in each.versions] == ["active"]
 
 
-def test_a_version_that_waits_for_its_time_may_be_enough(
-    client: Client, listening: ListeningService
-) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    job_of(listening).beat(running(state="pending"))
-    assert client.wait_until_running("logins", ID, 1, 0, pending_is_enough=True)
-    with pytest.raises(NotRunning, match="does not run everywhere after 0 s; fraud: pending"):
-        client.wait_until_running("logins", ID, 1, 0)
-
-
-NOT_RUNNING: dict[str, tuple[dict[str, Any] | None, str]] = {
-    "no job": (None, "no job of stream logins is alive"),
-    "stopped": (
-        {"state": "quarantined", "error": "no number", "traceback": "line 3"},
-        "fraud stopped version 1: no number\nline 3",
-    ),
-    "replaced": ({"state": "draining"}, r"has replaced version 1 \(draining\)"),
-}
-
-
-@pytest.mark.parametrize("case", NOT_RUNNING)
 def test_waiting_ends_at_once_where_there_is_nothing_to_wait_for(
-    case: str, client: Client, listening: ListeningService
+    client: Client, job: ReportingJob
 ) -> None:
-    held, told = NOT_RUNNING[case]
-    client.publish("logins", ID, pattern=PATTERN)
-    if held is not None:
-        job_of(listening).beat(running(**held))
-    with pytest.raises(NotRunning, match=told):
-        client.wait_until_running("logins", ID, 1, 60 if held else 0.05, poll_seconds=0.01)
+    def told(timeout_seconds: float) -> str:
+        with pytest.raises(NotRunning) as ended:
+            client.wait_until_running("logins", ID, 1, timeout_seconds, poll_seconds=0.01)
+        return str(ended.value)
+
+    job.beat(running(state="pending"))
+    assert client.wait_until_running("logins", ID, 1, 0, pending_is_enough=True)
+    assert "does not run everywhere after 0 s; fraud: pending" in told(0)
+    job.beat(running(state="quarantined", error="no number", traceback="line 3"))
+    assert "fraud stopped version 1: no number\nline 3" in told(60)
+    job.beat(running(state="draining"))
+    assert "has replaced version 1 (draining)" in told(60)
+    job.stop()
+    assert "no job of stream logins is alive" in told(0.05)

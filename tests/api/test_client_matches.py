@@ -37,7 +37,7 @@ def test_matches_are_read_by_filter(client: Client) -> None:
         client.match("logins", "0123456789abcdef")
 
 
-def test_a_match_is_triaged_by_whoever_saw_it_last(client: Client) -> None:
+def test_a_match_is_triaged_by_whoever_saw_it_last_and_has_notes(client: Client) -> None:
     seen = client.triage("logins", match_id(1))
     changed = client.triage_match(
         "logins", match_id(1), status="acknowledged", assignee="ana", if_match=seen.etag
@@ -48,9 +48,6 @@ def test_a_match_is_triaged_by_whoever_saw_it_last(client: Client) -> None:
         client.triage_match("logins", match_id(1), status="resolved", if_match=seen.etag)
     assert client.triage_match("logins", match_id(1), assignee="").status == "acknowledged"
     assert client.triage("logins", match_id(1)).assignee == ""
-
-
-def test_notes_are_added_and_read(client: Client) -> None:
     for number in range(3):
         assert client.add_note("logins", match_id(1), f"note {number}").number == number + 1
     client.triage_match("logins", match_id(1), note="the last one")

@@ -19,8 +19,9 @@ from cep import PatternProcessFunction, flat_select, select
 from cep.signing.code import CodeRefused, CodeUse, SignedCode, sign, verify, verify_and_load
 from cep.signing.keys import SigningKey, SigningKeys
 from cep.signing.source import MAXIMUM_SOURCE_CHARACTERS, source_of
+from contract.service.tokens import Role
 from tests.api.documents import processor_document
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 
 KEY = SigningKey("k1", b"k" * 32)
 KEYS = SigningKeys((KEY,))
@@ -112,27 +113,28 @@ def test_a_text_is_never_run(tmp_path: Path) -> None:
     assert not canary.exists()
 
 
-def test_code_is_shown_by_source_and_digest(with_stream: ServiceUnderTest) -> None:
+def text_of(service: Service, document: dict[str, Any], code: str = "readable") -> str:
+    body = {"document": document, "format": "yaml", "code": code}
+    return str(service.post("/v1/drafts/text", Role.ADMIN, body)["text"])
+
+
+def test_code_is_shown_by_source_and_digest_also_where_it_is_too_long_for_a_draft(
+    with_stream: Service,
+) -> None:
     code = sign(is_large, KEY, CodeUse.CONDITION).to_document()
     steps = [{"name": "a", "where": {"all_of": ["amount > 1", {"python": code}]}}]
     document = processor_document(pattern={"steps": steps}, function=code)
-    body = {"document": document, "format": "yaml", "code": "readable"}
-    text = with_stream.client.post("/v1/drafts/text", json=body).json()["text"]
+    text = text_of(with_stream, document)
     payload = base64.b64decode(code["payload"])
     digest = hashlib.sha256(payload).hexdigest()[:16]
     assert text.count(f"code: code, {len(payload):,} bytes, digest {digest}\n") == 2
     assert text.count("source: |\n") == 2
     assert code["payload"] not in text
     assert code["signature"] not in text
-    whole = with_stream.client.post("/v1/drafts/text", json=body | {"code": "whole"}).json()["text"]
-    assert whole.count(code["signature"]) == 2
-
-
-def test_code_too_long_for_a_draft_can_be_read(with_stream: ServiceUnderTest) -> None:
-    code = sign(is_large, KEY, CodeUse.CONDITION).model_copy(update={"payload": b"p" * 200_000})
-    body = {"document": processor_document(function=code.to_document()), "code": "readable"}
-    answer = with_stream.client.post("/v1/drafts/text", json=body)
-    assert "code, 200,000 bytes, digest " in answer.json()["text"]
+    assert text_of(with_stream, document, "whole").count(code["signature"]) == 2
+    large = sign(is_large, KEY, CodeUse.CONDITION).model_copy(update={"payload": b"p" * 200_000})
+    text = text_of(with_stream, processor_document(function=large.to_document()))
+    assert "code, 200,000 bytes, digest " in text
 
 
 def test_what_a_reader_would_not_see_is_told_by_number() -> None:

@@ -15,89 +15,74 @@ from api.processors.views import existing_processor
 from api.snooze_store import repository as snoozes
 from api.streams import repository as streams
 from api.transactions import Writing
-from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
+from contract.service.tokens import Role
+from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.people import ask_for
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 from tests.patience import PATIENCE_SECONDS, eventually
 
+RULE = "/v1/processors/failed-logins"
 WRITERS = 4
 WRITES = 6
 WAYS = 5
 
 
-def test_of_writers_that_saw_the_same_state_exactly_one_wins(with_stream: ServiceUnderTest) -> None:
-    client = with_stream.client
-    client.post("/v1/processors", json=processor_document())
-    path = "/v1/processors/failed-logins"
+def test_of_writers_that_saw_the_same_state_exactly_one_wins(with_rule: Service) -> None:
     for attempt in range(3):
-        seen = client.get(path).headers["ETag"]
-
-        def put(writer: int, seen: str = seen, first: int = attempt * WRITERS + 1) -> int:
-            # Never what is there already: the same content again would change nothing.
-            pattern = PATTERN | {"within": f"{first + writer} seconds"}
-            document = processor_document(pattern=pattern)
-            return client.put(path, json=document, headers={"If-Match": seen}).status_code
-
+        seen = {"If-Match": with_rule.client.get(RULE).headers["ETag"]}
+        # Never what is there already: the same content again would change nothing.
+        first = attempt * WRITERS
+        documents = [_document("failed-logins", first + writer) for writer in range(WRITERS)]
         with ThreadPoolExecutor(WRITERS) as pool:
-            answers = sorted(pool.map(put, range(WRITERS)))
-        assert answers == [200, *[412] * (WRITERS - 1)]
+            made = [pool.submit(with_rule.send, "PUT", RULE, each, **seen) for each in documents]
+        statuses = sorted(each.result().status_code for each in made)
+        assert statuses == [200, *[412] * (WRITERS - 1)]
 
 
 @pytest.mark.long
-def test_no_update_is_lost_when_every_writer_tries_again(with_stream: ServiceUnderTest) -> None:
-    client = with_stream.client
-    client.post("/v1/processors", json=processor_document(tags=["start"]))
-    path = "/v1/processors/failed-logins"
+def test_no_update_is_lost_when_every_writer_tries_again(with_stream: Service) -> None:
+    with_stream.publish(tags=["start"])
 
-    def add_tags(writer: int) -> None:
-        for number in range(WRITES):
-            while True:
-                seen = client.get(path)
-                tags = [*seen.json()["tags"], f"w{writer}-{number}"]
-                headers = {"If-Match": seen.headers["ETag"]}
-                answer = client.patch(path, json={"tags": tags}, headers=headers)
-                if answer.status_code == 200:
-                    break
-                assert answer.status_code == 412
+    def add_tag(tag: str) -> None:
+        while True:
+            seen = with_stream.client.get(RULE)
+            body, state = {"tags": [*seen.json()["tags"], tag]}, {"If-Match": seen.headers["ETag"]}
+            answer = with_stream.send("PATCH", RULE, body, **state)
+            if answer.status_code == 200:
+                return
+            assert answer.status_code == 412
 
+    tags = [f"w{number}" for number in range(WRITERS * WRITES)]
     with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(add_tags, range(WRITERS)))
-
-    expected = {f"w{writer}-{n}" for writer in range(WRITERS) for n in range(WRITES)} | {"start"}
-    assert set(client.get(path).json()["tags"]) == expected
+        list(pool.map(add_tag, tags))
+    assert set(with_stream.get(RULE)["tags"]) == {*tags, "start"}
 
 
 @pytest.mark.long
 def test_epochs_are_without_gaps_and_unique_across_two_services(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     with running_service(with_stream.url) as other:
         services = itertools.cycle([with_stream, other])
 
-        def publish(pair: tuple[int, ServiceUnderTest]) -> Any:
+        def publish(pair: tuple[int, Service]) -> None:
             number, service = pair
-            document = processor_document(id=f"p{number % 5}", description=str(number))
-            answer = service.client.post("/v1/processors", json=document)
-            path = f"/v1/processors/{document['id']}"
-            if answer.status_code == 409:
-                document["pattern"] = PATTERN | {"within_ms": number + 1, "within": None}
-                answer = service.client.put(path, json=document, headers={"If-Match": "*"})
-            return answer.status_code
+            within = {} if number < 5 else {"within_ms": number + 1, "within": None}
+            service.publish(id=f"p{number % 5}", pattern=PATTERN | within)
 
         # FastAPI builds a route on its first request; two apps of one process must not at once.
         for first in ((0, with_stream), (0, other), (5, with_stream)):
             publish(first)
         with ThreadPoolExecutor(WRITERS) as pool:
-            answers = list(pool.map(publish, zip(range(30), services, strict=False)))
-        assert set(answers) <= {200, 201}
-        changes = other.client.get("/v1/changes?stream=logins&limit=500").json()["items"]
+            list(pool.map(publish, zip(range(30), services, strict=False)))
+        changes = other.log(stream="logins", limit=500)
         epochs = [change["epoch"] for change in changes if change["epoch"] is not None]
-        newest = other.client.get("/v1/streams/logins").json()["epoch"]
+        newest = other.epoch()
         assert sorted(epochs) == list(range(1, newest + 1))
-        bodies = [
+        one, another = (
             each.client.get("/v1/streams/logins/snapshot").content for each in (with_stream, other)
-        ]
-        assert bodies[0] == bodies[1]
+        )
+        assert one == another
         versions = {
             (change["processor_id"], change["new_version"])
             for change in changes
@@ -107,39 +92,32 @@ def test_epochs_are_without_gaps_and_unique_across_two_services(
 
 
 def test_of_two_that_create_the_same_at_once_one_is_told_so(
-    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    with_stream: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Neither of them sees what the other one has not committed.
-    client, unseen = with_stream.client, lambda *_args: None
-    lists = "/v1/streams/logins/lists"
-    vip = {"name": "vip", "type": "STRING"}
-    assert client.post(lists, json=vip).status_code == 201
+    lists, vip = "/v1/streams/logins/lists", {"name": "vip", "type": "STRING"}
+    with_stream.done("POST", lists, vip)
     for module, name, path, body in (
         (streams, "stream_of", "/v1/streams", STREAM),
         (list_store, "list_of", lists, vip),
     ):
         with monkeypatch.context() as racing:
-            racing.setattr(module, name, unseen)
-            second = client.post(path, json=body)
-        assert (second.status_code, second.json()["status"]) == (409, 409), second.text
-        assert "at the same moment" in second.json()["detail"]
-    assert client.get(lists).json()["items"][0]["name"] == "vip"
+            # Neither of them sees what the other one has not committed.
+            racing.setattr(module, name, lambda *_args: None)
+            second = with_stream.post(path, Role.ADMIN, body, expect=409)
+        assert second["status"] == 409
+        assert "at the same moment" in second["detail"]
+    assert with_stream.get(lists)["items"][0]["name"] == "vip"
 
 
 @pytest.mark.long
 def test_nothing_runs_without_approval_once_the_switch_is_acknowledged(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
-    client, ids = with_stream.client, [f"rule-{number}" for number in range(WRITERS)]
-    assert client.post(
-        "/v1/streams/logins/lists", json={"name": "vip", "type": "STRING"}
-    ).is_success
+    ids = [f"rule-{number}" for number in range(WRITERS)]
+    with_stream.done("POST", "/v1/streams/logins/lists", {"name": "vip", "type": "STRING"})
     for each in ids:
-        assert client.post("/v1/processors", json=_document(each, 3_600)).is_success
-        answer = client.put(
-            f"/v1/processors/{each}", json=_document(each, 7_200), headers=ANY_STATE
-        )
-        assert answer.is_success
+        for number in (3_600, 7_200):
+            with_stream.publish(**_document(each, number))
     switched = threading.Event()
     answers: list[tuple[bool, int]] = []
 
@@ -147,8 +125,7 @@ def test_nothing_runs_without_approval_once_the_switch_is_acknowledged(
         after = 0
         for number in itertools.count():
             was_switched = switched.is_set()
-            method, path, body = _write_of(rule, number)
-            answer = client.request(method, path, json=body, headers=ANY_STATE)
+            answer = with_stream.send(*_write_of(rule, number))
             answers.append((was_switched, answer.status_code))
             after += was_switched
             if after == WAYS:
@@ -159,12 +136,12 @@ def test_nothing_runs_without_approval_once_the_switch_is_acknowledged(
         eventually(lambda: len(answers) > 3 * WAYS)
         ask_for(with_stream, 1)
         switched.set()
-        epoch = client.get("/v1/streams/logins").json()["epoch"]
+        epoch = with_stream.epoch()
         for writer in writers:
             writer.result(PATIENCE_SECONDS)
     assert {status for was_switched, status in answers if not was_switched} <= {200, 201, 403}
     assert {status for was_switched, status in answers if was_switched} == {403}
-    assert client.get("/v1/streams/logins").json()["epoch"] == epoch
+    assert with_stream.epoch() == epoch
     changes = [each for page in with_stream.pages("/v1/changes") for each in page["items"]]
     newest, *others = [each for each in changes if each["stream"] == "logins"]
     assert newest["action"] == "stream.approvals"
@@ -192,21 +169,20 @@ def _document(rule: str, number: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_a_rule_that_is_deleted_meanwhile_is_neither_snoozed_nor_woken(
-    with_stream: ServiceUnderTest, method: str
+    with_rule: Service, method: str
 ) -> None:
-    client, database = with_stream.client, with_stream.database
-    client.post("/v1/processors", json=processor_document())
-    path = "/v1/processors/failed-logins/snoozes"
-    begun = client.post(path, json={"for": "1 hour"})
-    at = path if method == "POST" else f"{path}/{begun.json()['number']}"
-    body = {"for": "2 hours"} if method == "POST" else None
+    database, path = with_rule.database, f"{RULE}/snoozes"
+    begun = with_rule.done("POST", path, {"for": "1 hour"})
+    at, body = (
+        (path, {"for": "2 hours"}) if method == "POST" else (f"{path}/{begun['number']}", None)
+    )
     with ThreadPoolExecutor(1) as pool:
         with database.writing() as session:
-            writing = Writing(session, "test", with_stream.clock())
+            writing = Writing(session, "test", with_rule.clock())
             processor = existing_processor(session, "failed-logins")
             processors.lock(writing, processor, "*")
             processors.delete(writing, processor)
-            answer = pool.submit(client.request, method, at, json=body)
+            answer = pool.submit(with_rule.client.request, method, at, json=body)
             if database.is_postgresql:  # on SQLite it waits before it has read anything
                 eventually(lambda: is_waited_for(session))
         assert answer.result(PATIENCE_SECONDS).status_code == 404
@@ -224,15 +200,10 @@ def is_waited_for(session: Session) -> bool:
     return bool(session.scalar(text(query)))
 
 
-@pytest.mark.parametrize("attempt", range(3))
-def test_of_many_that_create_a_stream_at_once_one_does(
-    with_stream: ServiceUnderTest, attempt: int
-) -> None:
-    stream = STREAM | {"name": f"payments-{attempt}"}
-
-    def created(_writer: int) -> int:
-        return with_stream.client.post("/v1/streams", json=stream).status_code
-
-    with ThreadPoolExecutor(WRITERS) as pool:
-        answers = sorted(pool.map(created, range(WRITERS)))
-    assert answers == [201, *[409] * (WRITERS - 1)]
+def test_of_many_that_create_a_stream_at_once_one_does(with_stream: Service) -> None:
+    for attempt in range(3):
+        new = [STREAM | {"name": f"payments-{attempt}"}] * WRITERS
+        with ThreadPoolExecutor(WRITERS) as pool:
+            answers = pool.map(lambda each: with_stream.send("POST", "/v1/streams", each), new)
+            statuses = sorted(answer.status_code for answer in answers)
+        assert statuses == [201, *[409] * (WRITERS - 1)]

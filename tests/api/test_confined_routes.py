@@ -16,8 +16,7 @@ from starlette.routing import Route
 from api.routing import ConfinedRoute
 from api.store.database import Database
 from api.tables import Record
-from tests.api.documents import ANY_STATE
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 from tests.api.two_streams import (
     Names,
     confined_header,
@@ -46,20 +45,12 @@ class Try:
     control: str = ""  # the method of the control, where it is another one
 
 
-def _document(names: Names) -> Any:
-    return names["rule_document"]
-
-
 def _new_rule(names: Names) -> Any:
     return rule_document(names["stream"], f"{names['stream']}-new")
 
 
 def _text(names: Names) -> Any:
     return {"text": json.dumps(_new_rule(names))}
-
-
-def _beat(names: Names) -> Any:
-    return {"instance_id": names["instance"], "sequence": 2}
 
 
 def _turn(name: str, **more: Any) -> Body:
@@ -85,7 +76,7 @@ TRIED: dict[str, Try] = {
     "GET /v1/processors/{processor_id}/versions": ONE,
     "GET /v1/processors/{processor_id}/versions/{version}": ONE,
     "GET /v1/processors/{processor_id}/comparison": Try(query="?old=1&new=1"),
-    "PUT /v1/processors/{processor_id}": Try(_document),
+    "PUT /v1/processors/{processor_id}": Try(lambda names: names["rule_document"]),
     "PATCH /v1/processors/{processor_id}": Try(lambda _: {"description": "mine"}),
     "POST /v1/processors/{processor_id}/acknowledge": ONE,
     "POST /v1/processors/{processor_id}/pause": ONE,
@@ -94,7 +85,7 @@ TRIED: dict[str, Try] = {
     "PATCH /v1/processors/{processor_id}/parameters": Try(lambda _: {"least": 7}),
     "GET /v1/processors/{processor_id}/rollout": ONE,
     "PATCH /v1/processors/{processor_id}/rollout": Try(lambda _: {"share_percent": 10}),
-    "POST /v1/processors/{processor_id}/rollout": Try(_document),
+    "POST /v1/processors/{processor_id}/rollout": Try(lambda names: names["rule_document"]),
     "POST /v1/processors/{processor_id}/rollout/promote": ONE,
     "DELETE /v1/processors/{processor_id}/rollout": ONE,
     "POST /v1/processors/{processor_id}/versions/{version}/cancel": ONE,
@@ -163,7 +154,9 @@ TRIED: dict[str, Try] = {
     "GET /v1/jobs/{job_id}/processors/{processor_id}/history": ONE,
     "GET /v1/streams/{stream}/running": ONE,
     "GET /v1/streams/{stream}/processors/{processor_id}/running": ONE,
-    "POST /v1/jobs/{job_id}/heartbeats": Try(_beat),
+    "POST /v1/jobs/{job_id}/heartbeats": Try(
+        lambda names: {"instance_id": names["instance"], "sequence": 2}
+    ),
     "POST /v1/jobs/{job_id}/key-answers": Try(
         lambda names: {"instance_id": names["instance"], "answers": []}
     ),
@@ -231,6 +224,15 @@ REFUSED: dict[str, str] = {
 """Routes that a confined token may not use (403), and why."""
 
 _PAGE = "a page is the same for everybody; what it shows comes from /v1"
+_PAGES = (
+    *("/", "/sign-in", "/streams/{stream}", "/streams/{stream}/rules"),
+    *("/streams/{stream}/new-rule", "/streams/{stream}/rules/{processor_id}"),
+    *("/streams/{stream}/rules/{processor_id}/edit", "/streams/{stream}/matches"),
+    *("/streams/{stream}/matches/{match_id}", "/streams/{stream}/lists"),
+    *("/streams/{stream}/lists/{name}", "/streams/{stream}/backtests/{number}"),
+    *("/streams/{stream}/jobs/{name}", "/proposals", "/proposals/{number}"),
+    *("/activity", "/tokens", "/webhooks"),
+)
 STREAMLESS: dict[str, str] = {
     "POST /v1/drafts/text": "it writes what it is given, and reads nothing",
     "POST /v1/drafts/drawing": "it draws what it is given, and reads nothing",
@@ -242,24 +244,7 @@ STREAMLESS: dict[str, str] = {
     "DELETE /session": "it takes the cookie back",
     "GET /favicon.ico": "it is a file",
     "GET /assets/{digest}/{path:path}": "it is a file",
-    "GET /": _PAGE,
-    "GET /sign-in": _PAGE,
-    "GET /streams/{stream}": _PAGE,
-    "GET /streams/{stream}/rules": _PAGE,
-    "GET /streams/{stream}/new-rule": _PAGE,
-    "GET /streams/{stream}/rules/{processor_id}": _PAGE,
-    "GET /streams/{stream}/rules/{processor_id}/edit": _PAGE,
-    "GET /streams/{stream}/matches": _PAGE,
-    "GET /streams/{stream}/matches/{match_id}": _PAGE,
-    "GET /streams/{stream}/lists": _PAGE,
-    "GET /streams/{stream}/lists/{name}": _PAGE,
-    "GET /streams/{stream}/backtests/{number}": _PAGE,
-    "GET /streams/{stream}/jobs/{name}": _PAGE,
-    "GET /proposals": _PAGE,
-    "GET /proposals/{number}": _PAGE,
-    "GET /activity": _PAGE,
-    "GET /tokens": _PAGE,
-    "GET /webhooks": _PAGE,
+    **{f"GET {path}": _PAGE for path in _PAGES},
 }
 """Routes that read and write nothing of any stream, and why."""
 
@@ -291,7 +276,7 @@ def routes(app: FastAPI) -> Iterator[tuple[str, Any]]:
 
 
 def ask(
-    service: ServiceUnderTest,
+    service: Service,
     route: str,
     names: Names,
     headers: dict[str, str] | None = None,
@@ -305,12 +290,8 @@ def ask(
         path = re.sub(place, name, path)
     if is_control:
         method = how.control or method
-    return service.client.request(
-        method,
-        (path + how.query).format(**names),
-        json=how.body(names),
-        headers=ANY_STATE | (headers or {}),
-    )
+    where = (path + how.query).format(**names)
+    return service.send(method, where, how.body(names), **headers or {})
 
 
 def all_rows(database: Database) -> dict[str, list[Any]]:
@@ -332,13 +313,13 @@ def told(answer: Response, names: Names) -> tuple[int, str]:
     return answer.status_code, text
 
 
-def test_every_route_is_tried_or_stands_apart(service: ServiceUnderTest) -> None:
+def test_every_route_is_tried_or_stands_apart(service: Service) -> None:
     known = [*TRIED, *REFUSED, *STREAMLESS]
     assert sorted(known) == sorted(route for route, _ in routes(service.app))
     assert all((*REFUSED.values(), *STREAMLESS.values()))
 
 
-def test_confined_tokens_may_use_what_is_tried_only(service: ServiceUnderTest) -> None:
+def test_confined_tokens_may_use_what_is_tried_only(service: Service) -> None:
     for name, route in routes(service.app):
         if name.startswith(("GET /v1", "POST /v1", "PUT /v1", "PATCH /v1", "DELETE /v1")):
             is_open = name in TRIED or name in STREAMLESS
@@ -346,7 +327,7 @@ def test_confined_tokens_may_use_what_is_tried_only(service: ServiceUnderTest) -
 
 
 def test_a_token_of_one_stream_gets_and_changes_nothing_of_another(
-    service: ServiceUnderTest,
+    service: Service,
 ) -> None:
     names = {name: filled_stream(service, name) for name in (OWN, OTHER)}
     missing = names_in(MISSING)
@@ -378,7 +359,7 @@ def test_a_token_of_one_stream_gets_and_changes_nothing_of_another(
             assert told(control, names[OTHER]) != told(answers[route], names[OTHER]), route
 
 
-def test_what_is_of_no_stream_takes_a_token_of_all(service: ServiceUnderTest) -> None:
+def test_what_is_of_no_stream_takes_a_token_of_all(service: Service) -> None:
     names = names_in(OWN)
     headers = confined_header(service, OWN)
     for route in REFUSED:

@@ -4,51 +4,53 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from httpx2 import Response
 from sqlalchemy import inspect
 
 from api.store.database import migrate
 from contract.service.tokens import Role
-from tests.api.documents import ANY_STATE, STREAM
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.documents import STREAM
+from tests.api.jobs import running
+from tests.api.running import Service, running_service
 from tests.api.two_streams import Names, confined_header, filled_stream, rule_document
 
 OWN, OTHER = "logins", "payments"
+HOOK = {"name": "all", "url": "https://example.com/", "events": ["job.stale"]}
 
 
 @pytest.fixture
-def own(service: ServiceUnderTest) -> Names:
+def own(service: Service) -> Names:
     """The names in one of two streams."""
     filled_stream(service, OTHER)
     return filled_stream(service, OWN)
 
 
 @pytest.fixture
-def headers(service: ServiceUnderTest, own: Names) -> dict[str, str]:
+def headers(service: Service, own: Names) -> dict[str, str]:
     """The header of an admin's token that is confined to that stream."""
     return confined_header(service, own["stream"])
 
 
-def listed(service: ServiceUnderTest, path: str, headers: dict[str, str]) -> Iterator[Any]:
+def listed(service: Service, path: str, headers: dict[str, str]) -> Iterator[Any]:
     """Yield all items of a list, one page of two after the other."""
-    cursor = ""
+    cursor: dict[str, str] = {}
     while True:
-        join = "&" if "?" in path else "?"
-        answer = service.client.get(f"{path}{join}limit=2{cursor}", headers=headers)
+        answer = service.client.get(path, params={"limit": "2"} | cursor, headers=headers)
         assert answer.status_code == 200, answer.text
         page = answer.json()
         yield from page["items"]
         if page["next_cursor"] is None:
             return
         assert len(page["items"]) == 2  # a page is full, whatever stands between its items
-        cursor = f"&cursor={page['next_cursor']}"
+        cursor = {"cursor": page["next_cursor"]}
 
 
-def make(service: ServiceUnderTest, **document: Any) -> Any:
+def make(service: Service, **document: Any) -> Any:
     return service.client.post("/v1/tokens", json={"name": "ci", "role": "viewer"} | document)
 
 
 class TestMaking:
-    def test_its_streams_are_listed_and_logged(self, service: ServiceUnderTest) -> None:
+    def test_its_streams_are_listed_and_logged(self, service: Service) -> None:
         made = make(service, streams=["b", "a", "b"]).json()
         assert made["streams"] == ["a", "b"]
         assert make(service).json()["streams"] is None
@@ -58,23 +60,28 @@ class TestMaking:
         log = service.client.get("/v1/changes?action=token.create").json()["items"]
         assert f"{made['id']} ci viewer on a, b" in [each["subject"] for each in log]
 
-    @pytest.mark.parametrize(
-        "streams", [[], [""], ["a*"], ["a", 1], "a", ["x" * 101], [f"s{n}" for n in range(101)]]
-    )
-    def test_names_are_exact_and_bounded(self, service: ServiceUnderTest, streams: Any) -> None:
-        answer = make(service, streams=streams)
-        assert answer.status_code == 422
-        assert answer.json()["errors"][0]["pointer"].startswith("/streams")
+    def test_names_are_exact_and_bounded(self, service: Service) -> None:
+        for streams in (
+            [],
+            [""],
+            ["a*"],
+            ["a", 1],
+            "a",
+            ["x" * 101],
+            [f"s{n}" for n in range(101)],
+        ):
+            answer = make(service, streams=streams)
+            assert answer.status_code == 422
+            assert answer.json()["errors"][0]["pointer"].startswith("/streams")
 
     def test_a_confined_admin_makes_none(
-        self, service: ServiceUnderTest, own: Names, headers: dict[str, str]
+        self, service: Service, own: Names, headers: dict[str, str]
     ) -> None:
         """So none can be made that is wider."""
         for streams in (None, [OWN], [OWN, OTHER]):
             body = {"name": "ci", "role": "viewer", "streams": streams}
-            answer = service.client.post("/v1/tokens", json=body, headers=headers)
-            assert answer.status_code == 403
-        assert own["stream"] in answer.json()["detail"]
+            answer = service.send("POST", "/v1/tokens", body, **headers)
+            assert (answer.status_code, own["stream"] in answer.json()["detail"]) == (403, True)
 
     def test_the_migration_takes_no_confinement_away(self, database_url: str) -> None:
         with running_service(database_url) as service:
@@ -90,33 +97,29 @@ class TestMaking:
 
 
 class TestLists:
-    def test_pages_hold_the_own_streams_only(
-        self, service: ServiceUnderTest, own: Names, headers: dict[str, str]
+    def test_pages_hold_the_own_streams_only_also_with_a_filter_for_another(
+        self, service: Service, own: Names, headers: dict[str, str]
     ) -> None:
         for number in range(3):
             for stream in (OTHER, OWN):
-                document = rule_document(stream, f"{number}-{stream}")
-                assert service.client.post("/v1/processors", json=document).status_code == 201
-        rules = [each["id"] for each in listed(service, "/v1/processors", headers)]
+                service.done("POST", "/v1/processors", rule_document(stream, f"{number}-{stream}"))
+
+        def items(name: str) -> list[Any]:
+            return list(listed(service, f"/v1/{name}", headers))
+
+        rules = [each["id"] for each in items("processors")]
         assert rules == ["0-logins", "1-logins", "2-logins", "logins-paused", "logins-rule"]
-        changes = list(listed(service, "/v1/changes", headers))
+        changes = items("changes")
         assert {each["stream"] for each in changes} == {OWN}
-        of_stream = f"/v1/changes?stream={OWN}"
-        admin = {"Authorization": service.client.headers["Authorization"]}
-        assert changes == list(listed(service, of_stream, admin))
-        assert [each["name"] for each in listed(service, "/v1/streams", headers)] == [OWN]
-        assert {each["stream"] for each in listed(service, "/v1/backtests", headers)} == {OWN}
-        assert own["proposal"] in [each["id"] for each in listed(service, "/v1/proposals", headers)]
-
-    def test_a_filter_for_another_stream_finds_nothing(
-        self, service: ServiceUnderTest, headers: dict[str, str]
-    ) -> None:
+        assert changes == service.log(stream=OWN, limit=500)
+        assert [each["name"] for each in items("streams")] == [OWN]
+        assert {each["stream"] for each in items("backtests")} == {OWN}
+        assert own["proposal"] in [each["id"] for each in items("proposals")]
         for name in ("processors", "changes", "proposals", "backtests"):
-            assert list(listed(service, f"/v1/{name}?stream={OTHER}", headers)) == [], name
+            path = f"/v1/{name}?stream={OTHER}"
+            assert service.client.get(path, headers=headers).json()["items"] == [], name
 
-    def test_totals_are_of_the_own_streams(
-        self, service: ServiceUnderTest, headers: dict[str, str]
-    ) -> None:
+    def test_totals_are_of_the_own_streams(self, service: Service, headers: dict[str, str]) -> None:
         def overview(headers: dict[str, str] | None = None) -> Any:
             return service.client.get("/v1/overview", headers=headers).json()
 
@@ -131,7 +134,7 @@ class TestBesideOthers:
     """Requests about the own stream that name something of another one in body, query or path."""
 
     def test_they_are_answered_as_if_it_were_not_there(
-        self, service: ServiceUnderTest, headers: dict[str, str]
+        self, service: Service, headers: dict[str, str]
     ) -> None:
         foreign, foreign_rule = [f"{OTHER}-rule"], rule_document(OTHER, f"{OWN}-rule")
         for method, path, body, status in (
@@ -146,111 +149,101 @@ class TestBesideOthers:
             ("POST", "/v1/streams", STREAM | {"name": "third"}, 404),
             ("PUT", "/v1/streams/third", STREAM | {"name": "third"}, 404),
         ):
-            as_said = headers | ANY_STATE
-            answer = service.client.request(method, path, json=body, headers=as_said)
+            answer = service.send(method, path, body, **headers)
             assert answer.status_code == status, (path, answer.text)
-        known = service.client.get("/v1/streams").json()["items"]
+        known = service.get("/v1/streams")["items"]
         assert [each["name"] for each in known] == [OWN, OTHER]
 
     def test_an_id_that_is_taken_elsewhere_is_taken(
-        self, service: ServiceUnderTest, headers: dict[str, str]
+        self, service: Service, headers: dict[str, str]
     ) -> None:
         """Ids are of the whole service: that is all that is told."""
         document = rule_document(OWN, f"{OTHER}-rule")
         answer = service.client.post("/v1/processors", json=document, headers=headers)
         assert answer.status_code == 409
         assert answer.json()["detail"] == "The id 'payments-rule' is taken. Choose a different one."
-        path = f"/v1/processors/{OTHER}-rule"
-        if_new = headers | {"If-None-Match": "*"}
+        path, if_new = f"/v1/processors/{OTHER}-rule", headers | {"If-None-Match": "*"}
         assert service.client.put(path, json=document, headers=if_new).status_code == 409
-        hook = {"name": f"{OTHER} hook", "url": "https://example.com/", "events": ["job.stale"]}
-        body = hook | {"stream": OWN}
-        answer = service.client.post("/v1/webhooks", json=body, headers=headers)
-        assert answer.status_code == 409
+        hook = HOOK | {"name": f"{OTHER} hook", "stream": OWN}
+        assert service.client.post("/v1/webhooks", json=hook, headers=headers).status_code == 409
 
     def test_a_webhook_of_all_streams_takes_a_token_of_all(
-        self, service: ServiceUnderTest, headers: dict[str, str]
+        self, service: Service, headers: dict[str, str]
     ) -> None:
-        hook = {"name": "all", "url": "https://example.com/", "events": ["job.stale"]}
-        of_all = service.client.post("/v1/webhooks", json=hook).json()
-        path = f"/v1/webhooks/{of_all['id']}"
-        assert service.client.get(path, headers=headers).status_code == 404
-        answer = service.client.post("/v1/webhooks", json=hook | {"name": "x"}, headers=headers)
-        assert answer.status_code == 403
-        assert "all streams" in answer.json()["detail"]
+        of_all = service.done("POST", "/v1/webhooks", HOOK)["id"]
+        assert service.send("GET", f"/v1/webhooks/{of_all}", **headers).status_code == 404
+        answer = service.send("POST", "/v1/webhooks", HOOK | {"name": "x"}, **headers)
+        assert (answer.status_code, "all streams" in answer.json()["detail"]) == (403, True)
 
-    def test_a_worker_is_given_what_is_of_its_streams(
-        self, service: ServiceUnderTest, own: Names
-    ) -> None:
+    def test_a_worker_is_given_what_is_of_its_streams(self, service: Service, own: Names) -> None:
         headers = confined_header(service, OWN, role=Role.JOB)
         body = {"worker": "one", "streams": [OTHER, OWN]}
         path = "/v1/backtests/workers/claim"
         *tasks, none = (
-            service.client.post(path, json=body, headers=headers).json()["task"] for _ in range(3)
+            service.send("POST", path, body, **headers).json()["task"] for _ in range(3)
         )
         given = [task["number"] for task in tasks]
         assert (given, none) == ([own["explanation"], own["waiting"]], None)
-        workers = service.client.get(f"/v1/backtests/workers?stream={OTHER}").text
-        assert '"one"' not in workers
+        workers = service.get(f"/v1/backtests/workers?stream={OTHER}")["workers"]
+        assert "one" not in {each["name"] for each in workers}
 
     def test_a_job_says_nothing_of_rules_of_another_stream(
-        self, service: ServiceUnderTest, own: Names
+        self, service: Service, own: Names
     ) -> None:
         headers = confined_header(service, OWN, role=Role.JOB)
-        told = f"/v1/changes?processor={OTHER}-rule&action=processor.quarantine"
-        before = service.client.get(told).json()
-        broken = {"processor_id": f"{OTHER}-rule", "version": 1, "state": "quarantined"}
+        told = {"processor": f"{OTHER}-rule", "action": "processor.quarantine"}
+        before = service.log(**told)
+        broken = running(f"{OTHER}-rule", state="quarantined")
         beat = {"instance_id": own["instance"], "sequence": 2, "versions": [broken]}
-        path = f"/v1/jobs/{own['job_id']}/heartbeats"
-        answer = service.client.post(path, json=beat, headers=headers)
+        answer = service.send("POST", f"/v1/jobs/{own['job_id']}/heartbeats", beat, **headers)
         assert answer.status_code == 200
         assert answer.json()["asked_keys"] != []
         assert OTHER not in answer.text
-        assert service.client.get(told).json() == before
+        assert service.log(**told) == before
 
 
-def test_an_admin_registers_a_stream_of_its_names(service: ServiceUnderTest) -> None:
+def test_an_admin_registers_a_stream_of_its_names(service: Service) -> None:
     headers = confined_header(service, OWN)
-    assert service.client.post("/v1/streams", json=STREAM, headers=headers).status_code == 201
-    answer = service.client.post("/v1/processors", json=rule_document(OWN, "mine"), headers=headers)
-    assert answer.status_code == 201
-    assert service.client.get("/v1/streams", headers=headers).json()["items"][0]["name"] == OWN
+    for path, body in (("streams", STREAM), ("processors", rule_document(OWN, "mine"))):
+        assert service.send("POST", f"/v1/{path}", body, **headers).status_code == 201
+    listed = service.send("GET", "/v1/streams", **headers).json()["items"]
+    assert listed[0]["name"] == OWN
 
 
 def test_two_confined_tokens_have_keys_of_their_own(
-    service: ServiceUnderTest, headers: dict[str, str]
+    service: Service, headers: dict[str, str]
 ) -> None:
     """A change under a key is kept for its token, and is answered again."""
-    keyed = headers | {"Idempotency-Key": "once"}
-    document = rule_document(OWN, "mine")
-    first, again = (
-        service.client.post("/v1/processors", json=document, headers=keyed) for _ in range(2)
-    )
+
+    def create(headers: dict[str, str]) -> Response:
+        keyed = headers | {"Idempotency-Key": "once"}
+        return service.send("POST", "/v1/processors", rule_document(OWN, "mine"), **keyed)
+
+    first, again = create(headers), create(headers)
     assert (first.status_code, again.status_code) == (201, 201)
     assert again.headers["Idempotent-Replayed"] == "true"
-    other = confined_header(service, OTHER) | {"Idempotency-Key": "once"}
-    answer = service.client.post("/v1/processors", json=document, headers=other)
-    assert answer.status_code == 404
+    assert create(confined_header(service, OTHER)).status_code == 404
 
 
 def test_while_the_store_is_away_a_confined_token_reads_no_metrics(
-    service: ServiceUnderTest, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    service: Service, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def statuses() -> list[int]:
+        every = (headers, service.as_role(Role.VIEWER))
+        return [service.client.get("/metrics", headers=each).status_code for each in every]
+
     assert service.client.get("/v1/streams", headers=headers).status_code == 200
-    assert service.client.get("/metrics", headers=headers).status_code == 403
-    open_token = service.as_role(Role.VIEWER)
-    assert service.client.get("/metrics", headers=open_token).status_code == 200
+    assert statuses() == [403, 200]
 
     async def is_away() -> bool:
         return False
 
     monkeypatch.setattr(service.app.state.runtime.readiness, "is_ready", is_away)
-    assert service.client.get("/metrics", headers=headers).status_code == 503
-    assert service.client.get("/metrics", headers=open_token).status_code == 200
+    assert statuses() == [503, 200]
 
 
 def test_a_session_of_the_dashboard_is_confined_too(
-    service: ServiceUnderTest, headers: dict[str, str]
+    service: Service, headers: dict[str, str]
 ) -> None:
     token = headers["Authorization"].removeprefix("Bearer ")
     del service.client.headers["Authorization"]

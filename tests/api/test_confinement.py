@@ -6,24 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import (
-    Boolean,
-    Float,
-    Integer,
-    LargeBinary,
-    String,
-    Table,
-    Text,
-    delete,
-    exists,
-    func,
-    insert,
-    literal,
-    select,
-    text,
-    union,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.orm import Mapper, Session, aliased
 
 from api.access.tables import Token
@@ -75,15 +58,15 @@ def _value(column: Any, stream: str, numbers: Iterator[int]) -> Any:
     if column.table.name == "streams" and column.name == "name":
         return stream
     kind = column.type
-    if isinstance(kind, Boolean):
+    if isinstance(kind, sa.Boolean):
         return False
-    if isinstance(kind, Integer):
+    if isinstance(kind, sa.Integer):
         return next(numbers)
-    if isinstance(kind, Float):
+    if isinstance(kind, sa.Float):
         return 0.5
-    if isinstance(kind, LargeBinary):
+    if isinstance(kind, sa.LargeBinary):
         return b"1"
-    assert isinstance(kind, String | Text), kind
+    assert isinstance(kind, sa.String | sa.Text), kind
     return f"{stream}{next(numbers)}"[: kind.length or 20]
 
 
@@ -105,35 +88,42 @@ Seen = Callable[[Session, Mapper[Any]], int]
 
 
 def _in_subquery(session: Session, mapper: Mapper[Any]) -> int:
-    return session.scalar(select(func.count()).select_from(select(mapper.class_).subquery())) or 0
+    return (
+        session.scalar(sa.select(sa.func.count()).select_from(sa.select(mapper.class_).subquery()))
+        or 0
+    )
 
 
 def _in_union(session: Session, mapper: Mapper[Any]) -> int:
     key = mapper.primary_key[0].key
     assert key is not None
     column = getattr(mapper.class_, key)
-    return len(session.scalars(union(select(column), select(column))).all())
+    return len(session.scalars(sa.union(sa.select(column), sa.select(column))).all())
 
 
 def _beside_streams(session: Session, mapper: Mapper[Any]) -> int:
     """Count pairs with a stream: confined, there is only one to pair with."""
-    query = select(func.count()).select_from(mapper.class_).join(Stream, literal(value=True))
+    query = (
+        sa.select(sa.func.count()).select_from(mapper.class_).join(Stream, sa.literal(value=True))
+    )
     if mapper.class_ is Stream:
-        query = select(func.count()).select_from(Stream).join(Job, literal(value=True))
+        query = sa.select(sa.func.count()).select_from(Stream).join(Job, sa.literal(value=True))
     return session.scalar(query) or 0
 
 
 SHAPES: dict[str, Seen] = {
-    "entities": lambda session, mapper: len(session.scalars(select(mapper.class_)).all()),
+    "entities": lambda session, mapper: len(session.scalars(sa.select(mapper.class_)).all()),
     "query": lambda session, mapper: session.query(mapper.class_).count(),
-    "columns": lambda session, mapper: len(session.execute(select(*_columns(mapper))).all()),
+    "columns": lambda session, mapper: len(session.execute(sa.select(*_columns(mapper))).all()),
     "count": lambda session, mapper: (
-        session.scalar(select(func.count()).select_from(mapper.class_)) or 0
+        session.scalar(sa.select(sa.func.count()).select_from(mapper.class_)) or 0
     ),
     "count of a column": lambda session, mapper: (
-        session.scalar(select(func.count(_columns(mapper)[0]))) or 0
+        session.scalar(sa.select(sa.func.count(_columns(mapper)[0]))) or 0
     ),
-    "exists": lambda session, mapper: int(bool(session.scalar(select(exists(mapper.class_))))),
+    "exists": lambda session, mapper: int(
+        bool(session.scalar(sa.select(sa.exists(mapper.class_))))
+    ),
     "subquery": _in_subquery,
     "union": _in_union,
     "joined": _beside_streams,
@@ -144,7 +134,7 @@ def _columns(mapper: Mapper[Any]) -> list[Any]:
     return [getattr(mapper.class_, attribute.key) for attribute in mapper.column_attrs]
 
 
-def of(table: Table) -> int:
+def of(table: sa.Table) -> int:
     """Return how many rows of a table a session sees that is confined to one stream."""
     return 0 if table.name in OF_NO_STREAM else 1
 
@@ -161,11 +151,11 @@ def test_each_table_shows_rows_of_the_own_streams_only(store: Database) -> None:
         with confined(name), store.reading() as session:
             for mapper in mappers():
                 table = mapper.local_table
-                assert isinstance(table, Table)
+                assert isinstance(table, sa.Table)
                 for shape, seen in SHAPES.items():
                     assert seen(session, mapper) == of(table), (name, table.name, shape)
-            assert session.scalars(select(Stream.name)).all() == [name]
-            assert {row.stream for row in session.scalars(select(Change))} == {name}
+            assert session.scalars(sa.select(Stream.name)).all() == [name]
+            assert {row.stream for row in session.scalars(sa.select(Change))} == {name}
     with store.reading() as session:
         assert all(SHAPES["entities"](session, mapper) == len(NAMES) for mapper in mappers())
 
@@ -185,10 +175,10 @@ def test_rows_of_other_streams_are_neither_changed_nor_deleted(store: Database, 
     order = [table.name for table in reversed(Record.metadata.sorted_tables)]
     for mapper in sorted(mappers(), key=lambda each: order.index(str(each.local_table))):
         column = getattr(mapper.class_, mapper.primary_key[0].key or "")
-        statement = update(mapper.class_).values({column: column})
+        statement = sa.update(mapper.class_).values({column: column})
         with confined("a"), store.writing() as session:
             done: Any = session.execute(
-                statement if verb == "update" else delete(mapper.class_),
+                statement if verb == "update" else sa.delete(mapper.class_),
                 execution_options={"synchronize_session": False},
             )
             assert done.rowcount == of(mapper.local_table), mapper  # type: ignore[arg-type]
@@ -216,7 +206,7 @@ def test_what_is_written_must_be_of_an_own_stream(store: Database) -> None:
 
 def test_nothing_is_moved_to_another_stream(store: Database) -> None:
     with confined("a"), store.reading() as session:
-        job = session.scalars(select(Job)).one()
+        job = session.scalars(sa.select(Job)).one()
         job.stream = "b"
         with pytest.raises(BeyondConfinement) as beyond:
             session.flush()
@@ -227,39 +217,37 @@ def test_nothing_is_moved_to_another_stream(store: Database) -> None:
 def test_sql_that_names_no_classes_is_refused(store: Database) -> None:
     with confined("a"), store.reading() as session:
         for statement in (
-            text("SELECT * FROM jobs"),
-            select(text("* FROM jobs")),
+            sa.text("SELECT * FROM jobs"),
+            sa.select(sa.text("* FROM jobs")),
             Job.__table__.select(),
             Job.__table__.delete(),  # type: ignore[attr-defined]
-            insert(Job).values(id="new", stream="a", name="new"),
-            select(Job.__table__.c.id.label("id")).union(select(Job.__table__.c.id)),
-            select(aliased(Job)),
-            select(Job.id).where(exists(select(Job.__table__.alias().c.id))),
-            select(Stream.name).where(exists(select(Job.__table__.c.id))),
-            select(Stream.name).where(text("1 = 1")),
-            select(Stream).select_from(Stream.__table__.join(Job.__table__, literal(value=True))),
+            sa.insert(Job).values(id="new", stream="a", name="new"),
+            sa.select(Job.__table__.c.id.label("id")).union(sa.select(Job.__table__.c.id)),
+            sa.select(aliased(Job)),
+            sa.select(Job.id).where(sa.exists(sa.select(Job.__table__.alias().c.id))),
+            sa.select(Stream.name).where(sa.exists(sa.select(Job.__table__.c.id))),
+            sa.select(Stream.name).where(sa.text("1 = 1")),
+            sa.select(Stream).select_from(
+                Stream.__table__.join(Job.__table__, sa.literal(value=True))
+            ),
         ):
             with pytest.raises(TypeError, match="confined"):
                 session.execute(statement)
-        assert session.scalar(select(func.lower("X"))) == "x"
-        assert len(session.scalars(select(IdempotentRequest)).all()) == len(NAMES)
+        assert session.scalar(sa.select(sa.func.lower("X"))) == "x"
+        assert len(session.scalars(sa.select(IdempotentRequest)).all()) == len(NAMES)
 
 
-def test_what_must_be_unique_everywhere_is_looked_for_in_all_streams(store: Database) -> None:
-    query = select(func.count(Processor.id))
+def test_what_must_be_unique_everywhere_is_looked_for_in_all_streams_and_what_is_joined_is_not(
+    store: Database,
+) -> None:
+    query = sa.select(sa.func.count(Processor.id))
     with confined("a"), store.reading() as session:
         assert session.scalar(query) == 1
         assert session.scalar(query, execution_options=ALL_STREAMS) == len(NAMES)
-
-
-def test_what_is_joined_is_of_an_own_stream(store: Database) -> None:
-    query = select(HeldVersion.job_id, Job.id).outerjoin(Job, Job.stream == "b")
+    joined = sa.select(HeldVersion.job_id, Job.id).outerjoin(Job, Job.stream == "b")
     with confined("a"), store.reading() as session:
-        assert [row[1] for row in session.execute(query)] == [None]
+        assert [row[1] for row in session.execute(joined)] == [None]
     with confined("b"), store.reading() as session:
-        assert [row[1] == row[0] for row in session.execute(query)] == [True]
-
-
-def test_without_a_stream_nothing_is_seen(store: Database) -> None:
+        assert [row[1] == row[0] for row in session.execute(joined)] == [True]
     with confined(), store.reading() as session:
         assert not any(SHAPES["count"](session, mapper) for mapper in mappers())

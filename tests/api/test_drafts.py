@@ -9,12 +9,19 @@ import yaml
 
 from contract.service.tokens import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
-from tests.api.running import Publish, ServiceUnderTest
+from tests.api.running import Service
+from tests.api.test_trial_limits import trial_of
 
 
-def problems(service: ServiceUnderTest, text: str, text_format: str = "yaml") -> list[Any]:
+def problems(service: Service, text: str, text_format: str = "yaml") -> list[Any]:
     body = {"text": text, "format": text_format}
     found: list[Any] = service.post("/v1/drafts/check", Role.ADMIN, body)["problems"]
+    return found
+
+
+def problem(service: Service, written: str, instead: str) -> Any:
+    """Return what is wrong with the rule once something in it is replaced."""
+    (found,) = problems(service, RULE_TEXT.replace(written, instead))
     return found
 
 
@@ -25,11 +32,10 @@ def events(*actions: str, seconds: int = 60, user: str = "eve") -> list[dict[str
     ]
 
 
-def tried(service: ServiceUnderTest, found_in: list[dict[str, Any]], **changes: Any) -> Any:
+def tried(service: Service, found_in: list[dict[str, Any]], **changes: Any) -> Any:
     time_passes = changes.pop("let_time_pass", False)
-    text = json.dumps(processor_document(**changes))
-    body = {"text": text, "format": "json", "events": found_in, "let_time_pass": time_passes}
-    return service.post("/v1/drafts/trial", Role.ADMIN, body)
+    body = trial_of(changes.pop("pattern", PATTERN), found_in, **changes)
+    return service.post("/v1/drafts/trial", Role.ADMIN, body | {"let_time_pass": time_passes})
 
 
 def ends(report: Any) -> list[tuple[dict[str, list[int]], str, int | None]]:
@@ -38,9 +44,8 @@ def ends(report: Any) -> list[tuple[dict[str, list[int]], str, int | None]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("written", "instead", "place"),
-    [
+def test_a_mistake_in_yaml_is_told_with_its_line(with_stream: Service) -> None:
+    for written, instead, place in (
         ("action = 'login'", "acton = 1", (11, 12, 5)),
         ("times: 3", "tims: 3", (8, 5, None)),
         ("key_by: [user]", "key_by: [usr]", (3, 10, 3)),
@@ -48,44 +53,31 @@ def ends(report: Any) -> list[tuple[dict[str, list[int]], str, int | None]]:
         ("id: failed-logins\n", "", (1, 1, None)),
         ("key_by: [user]", "key_by: [user", (4, 8, None)),
         ("within: 10 minutes", "within: ten minutes", (12, 3, None)),
-    ],
-)
-def test_a_mistake_in_yaml_is_told_with_its_line(
-    with_stream: ServiceUnderTest, written: str, instead: str, place: tuple[int, int, int | None]
-) -> None:
-    (problem,) = problems(with_stream, RULE_TEXT.replace(written, instead))
-    assert (problem["line"], problem["column"], problem["length"]) == place
-    assert problem["severity"] == "error"
+    ):
+        found = problem(with_stream, written, instead)
+        assert (found["line"], found["column"], found["length"]) == place
+        assert found["severity"] == "error"
 
 
-@pytest.mark.parametrize(
-    ("written", "instead", "told"),
-    [
+NUMBER = "Write a whole number, or {from: 5, to: null} for 5 or more."
+STEP = "amount needs a step in front. Write fail.amount"
+
+
+def test_a_mistake_names_its_key(with_stream: Service) -> None:
+    for written, instead, told in (
         ("key_by: [user]", "key_by: 3", "key_by: 3 does not fit. Write a list."),
         ("key_by: [user]", "key_by: user, ip", "key_by: unexpected ,. Write a list: [user, ip]"),
         ("[user]", "[user, 3]", "key_by[1]: 3 does not fit. Write text."),
-        (
-            "times: 3",
-            "times: 3x",
-            "times: '3x' does not fit. Write a whole number, or {from: 5, to: null} for 5 or more.",
-        ),
+        ("times: 3", "times: 3x", f"times: '3x' does not fit. {NUMBER}"),
         ("id: failed-logins\n", "", "id: missing. Add it."),
         ("times: 3", "tims: 3", "tims: unknown key. Did you mean 'times'?"),
-        (
-            "key_by: [user]",
-            "select: {a/b: amount}",
-            "a/b: amount needs a step in front. Write fail.amount",
-        ),
-    ],
-)
-def test_a_mistake_names_its_key(
-    with_stream: ServiceUnderTest, written: str, instead: str, told: str
-) -> None:
-    (problem,) = problems(with_stream, RULE_TEXT.replace(written, instead))
-    assert f"{problem['detail']} {problem['remedy']}".strip() == told
+        ("key_by: [user]", "select: {a/b: amount}", f"a/b: {STEP}"),
+    ):
+        found = problem(with_stream, written, instead)
+        assert f"{found['detail']} {found['remedy']}".strip() == told
 
 
-def test_a_mistake_in_json_is_told_with_its_line(with_stream: ServiceUnderTest) -> None:
+def test_a_mistake_in_json_is_told_with_its_line(with_stream: Service) -> None:
     text = json.dumps(yaml.safe_load(RULE_TEXT), indent=2).replace("action = 'fail'", "acton = 1")
     (problem,) = problems(with_stream, text, "json")
     line = text.splitlines()[problem["line"] - 1]
@@ -103,7 +95,7 @@ CLAUSE = """MATCH_RECOGNIZE (
 @pytest.mark.parametrize("style", ["|", ">", "'", '"', None])
 @pytest.mark.parametrize("file_format", ["yaml", "json"])
 def test_a_mistake_in_a_clause_is_told_at_its_place_however_it_is_written(
-    with_stream: ServiceUnderTest, style: str | None, file_format: str
+    with_stream: Service, style: str | None, file_format: str
 ) -> None:
     clause = CLAUSE if style else " ".join(CLAUSE.split())
     document = {"id": "guessed", "stream": "logins", "pattern": {"match_recognize": clause}}
@@ -118,80 +110,71 @@ def test_a_mistake_in_a_clause_is_told_at_its_place_however_it_is_written(
     assert problem["length"] == len("acton")
 
 
-def test_a_clause_is_written_as_a_block_of_lines(with_stream: ServiceUnderTest) -> None:
-    document = {"id": "guessed", "pattern": {"match_recognize": CLAUSE}}
-    answer = with_stream.client.post("/v1/drafts/text", json={"document": document})
-    lines = answer.json()["text"].splitlines()
+def test_a_document_written_as_text_reads_back_the_same(with_stream: Service) -> None:
+    document = processor_document(description="über\u0085all: #1", tags=["a"])
+    for text_format in ("yaml", "json"):
+        body = {"document": document, "format": text_format}
+        text = with_stream.post("/v1/drafts/text", Role.ADMIN, body)["text"]
+        body = {"text": text, "format": text_format}
+        assert with_stream.post("/v1/drafts/check", Role.ADMIN, body)["document"] == document
+    # A clause is written as a block of lines.
+    clause = {"document": {"id": "guessed", "pattern": {"match_recognize": CLAUSE}}}
+    lines = with_stream.post("/v1/drafts/text", Role.ADMIN, clause)["text"].splitlines()
     assert lines[:3] == ["id: guessed", "pattern:", "  match_recognize: |-"]
     assert lines[3:] == [f"    {line}" if line else "" for line in CLAUSE.splitlines()]
 
 
-def test_what_is_allowed_and_rarely_meant_is_a_warning(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish(id="other")
-    (problem,) = problems(with_stream, RULE_TEXT)
-    assert (problem["severity"], problem["line"]) == ("warning", 4)
-    assert "'other'" in problem["detail"]
+def test_what_is_allowed_and_rarely_meant_is_a_warning(with_stream: Service) -> None:
+    with_stream.publish(id="other")
+    (found,) = problems(with_stream, RULE_TEXT)
+    assert (found["severity"], found["line"]) == ("warning", 4)
+    assert "'other'" in found["detail"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "a",
-        "- a",
-        "a: 1\n---\nb: 2",
-        "a: [",
-        "a: &x 1\nb: *x",
-        "1: 2",
-        "a: .inf",
-        "a: !!binary aGk=",
-        "a: !!bool x",
-        "a: !!timestamp x",
-        "a: !!float ''",
-        'a: "\\0"',
-        "a: " + "[" * 100 + "]" * 100,
-        "a: 99999999999999999999",
-    ],
-)
-def test_what_is_no_document_is_told_and_never_fails(
-    with_stream: ServiceUnderTest, text: str
-) -> None:
-    answer = with_stream.client.post("/v1/drafts/check", json={"text": text}).json()
-    assert answer["document"] is None
-    assert answer["problems"]
+def test_what_is_no_document_is_told_and_never_fails(with_stream: Service) -> None:
+    for text in (
+        *("", "a", "- a", "a: 1\n---\nb: 2", "a: [", "a: &x 1\nb: *x", "1: 2", "a: .inf"),
+        *("a: !!binary aGk=", "a: !!bool x", "a: !!timestamp x", "a: !!float ''", 'a: "\\0"'),
+        *("a: " + "[" * 100 + "]" * 100, "a: 99999999999999999999"),
+    ):
+        answer = with_stream.post("/v1/drafts/check", Role.ADMIN, {"text": text})
+        assert answer["document"] is None
+        assert answer["problems"]
 
 
-def test_a_trial_shows_matches_with_keys_and_output(with_stream: ServiceUnderTest) -> None:
+def test_a_trial_shows_matches_with_keys_and_output(with_stream: Service) -> None:
     found_in = events("fail", "fail", "view", "fail", "login")
     report = tried(with_stream, found_in, select={"who": "login.user", "n": "COUNT(fail.*)"})
+    steps = {"fail": [0, 1, 3], "login": [4]}
     (match,) = report["matches"]
     assert match == {
         "key": ["eve"],
-        "steps": {"fail": [0, 1, 3], "login": [4]},
+        "steps": steps,
         "start": "1970-01-01T00:00:00.000Z",
         "at": "1970-01-01T00:04:00.000Z",
         "output": {"who": "eve", "n": 3},
     }
-    assert report["fits"] == {"fail": [0, 1, 3], "login": [4]}
-
-
-def test_events_are_sorted_by_time_and_keep_their_positions(with_stream: ServiceUnderTest) -> None:
-    found_in = events("fail", "fail", "fail", "login")[::-1]
-    (match,) = tried(with_stream, found_in)["matches"]
+    assert report["fits"] == steps
+    # Events are sorted by time and keep their positions.
+    (match,) = tried(with_stream, events("fail", "fail", "fail", "login")[::-1])["matches"]
     assert match["steps"] == {"fail": [3, 2, 1], "login": [0]}
 
 
-def test_matches_never_mix_keys(with_stream: ServiceUnderTest) -> None:
+def test_events_are_those_of_the_stream_and_matches_never_mix_keys(
+    with_stream: Service,
+) -> None:
     found_in = [*events("fail", "fail"), *events("fail", "login", user="bob")]
     report = tried(with_stream, found_in)
     assert report["matches"] == []
     assert {tuple(each["key"]) for each in report["partial_matches"]} == {("eve",), ("bob",)}
+    timed = {"steps": [{"name": "late", "where": "ts >= TIMESTAMP '1970-01-01 00:01:00Z'"}]}
+    assert tried(with_stream, events("fail", "fail"), pattern=timed)["fits"] == {"late": [1]}
+    assert tried(with_stream, [{"ts": 1, "acton": "fail"}])["unknown_fields"] == ["acton"]
+    assert with_stream.get("/v1/processors")["items"] == []  # nothing of a draft is stored
 
 
 def test_a_partial_match_says_how_far_it_came_and_whether_its_window_closed(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     for time_passes, outcome, ended_at in (
         (False, "open", None),
@@ -200,92 +183,58 @@ def test_a_partial_match_says_how_far_it_came_and_whether_its_window_closed(
         report = tried(with_stream, events("fail", "fail", "fail"), let_time_pass=time_passes)
         farthest = report["partial_matches"][0]
         assert farthest["steps"] == {"fail": [0, 1, 2]}
-        assert (farthest["outcome"], farthest["awaited"]) == (outcome, ["login"])
-        assert farthest["ended_at"] == ended_at
+        assert (farthest["outcome"], farthest["ended_at"]) == (outcome, ended_at)
+        assert farthest["awaited"] == ["login"]
 
 
-def test_an_event_that_breaks_strict_contiguity_is_named(with_stream: ServiceUnderTest) -> None:
-    strict = {
-        "steps": [
-            {"name": "fail", "where": "action = 'fail'"},
-            {"name": "login", "contiguity": "next", "where": "action = 'login'"},
-        ]
-    }
-    report = tried(with_stream, events("fail", "view", "login"), pattern=strict)
-    assert ends(report) == [({"fail": [0]}, "broken", 1)]
+FAIL = {"name": "fail", "where": "action = 'fail'"}
+LOGIN = {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"}
+NO_VIEW = {"name": "view", "contiguity": "not_followed_by", "where": "action = 'view'"}
 
 
-def test_an_event_that_must_not_come_is_named(with_stream: ServiceUnderTest) -> None:
-    absent = {
-        "steps": [
-            {"name": "fail", "where": "action = 'fail'"},
-            {"name": "view", "contiguity": "not_followed_by", "where": "action = 'view'"},
-            {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
-        ]
-    }
-    report = tried(with_stream, events("fail", "view", "login"), pattern=absent)
-    assert ends(report) == [({"fail": [0]}, "forbidden", 1)]
-    assert report["partial_matches"][0]["forbidden"] == ["view"]
-
-
-def test_what_a_match_makes_skip_is_told_apart(with_stream: ServiceUnderTest) -> None:
+def test_an_event_that_breaks_a_partial_match_is_named_and_what_a_match_skips_told_apart(
+    with_stream: Service,
+) -> None:
+    for steps, outcome, forbidden in (
+        ([FAIL, LOGIN | {"contiguity": "next"}], "broken", []),
+        ([FAIL, NO_VIEW, LOGIN], "forbidden", ["view"]),
+    ):
+        report = tried(with_stream, events("fail", "view", "login"), pattern={"steps": steps})
+        assert ends(report) == [({"fail": [0]}, outcome, 1)]
+        assert report["partial_matches"][0]["forbidden"] == forbidden
     skipping = PATTERN | {"after_match_skip": {"strategy": "skip_past_last_event"}}
     report = tried(with_stream, events("fail", "fail", "fail", "login"), pattern=skipping)
     assert len(report["matches"]) == 1
     assert {each["outcome"] for each in report["partial_matches"]} == {"skipped"}
 
 
-REPEATED_THEN_LOGIN: dict[str, Any] = {
-    "steps": [
-        {"name": "fail", "where": "action = 'fail'", "times": {"from": 1, "to": None}},
-        {"name": "view", "contiguity": "not_followed_by", "where": "action = 'view'"},
-        {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
-    ],
-    "within": "10 minutes",
-}
+REPEATED = FAIL | {"times": {"from": 1, "to": None}}
 
 
-def test_partial_matches_of_the_same_events_that_end_alike_are_told_as_one(
-    with_stream: ServiceUnderTest,
+def test_partial_matches_of_the_same_events_are_told_as_one_if_they_end_alike(
+    with_stream: Service,
 ) -> None:
-    report = tried(with_stream, events("fail", "other"), pattern=REPEATED_THEN_LOGIN)
-    (left,) = report["partial_matches"]
+    pattern = {"steps": [REPEATED, NO_VIEW, LOGIN], "within": "10 minutes"}
+    (left,) = tried(with_stream, events("fail", "other"), pattern=pattern)["partial_matches"]
     assert (left["steps"], left["outcome"]) == ({"fail": [0]}, "open")
     assert sorted(left["awaited"]) == ["fail", "login"]
     assert left["forbidden"] == ["view"]
-
-
-def test_partial_matches_of_the_same_events_that_end_differently_are_told_apart(
-    with_stream: ServiceUnderTest,
-) -> None:
-    repeated = REPEATED_THEN_LOGIN["steps"][0]
-    optional = {"name": "view", "contiguity": "followed_by", "optional": True}
-    rounds = {"steps": [repeated, optional | {"where": "action = 'view'"}]}
-    pattern = {
-        "steps": [
-            {"group": rounds, "times": {"from": 1, "to": 2}},
-            {"name": "logout", "contiguity": "not_followed_by", "where": "action = 'logout'"},
-            {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
-        ],
-        "within": "10 minutes",
-    }
+    view = NO_VIEW | {"contiguity": "followed_by", "optional": True}
+    steps = [
+        {"group": {"steps": [REPEATED, view]}, "times": {"from": 1, "to": 2}},
+        {"name": "logout", "contiguity": "not_followed_by", "where": "action = 'logout'"},
+        LOGIN,
+    ]
+    pattern = {"steps": steps, "within": "10 minutes"}
     report = tried(with_stream, events("fail", "other", "logout"), pattern=pattern)
-    assert ends(report) == [
-        ({"fail": [0]}, "forbidden", 2),
-        ({"fail": [0]}, "open", None),
-    ]
-    assert [each["awaited"] for each in report["partial_matches"]] == [
-        ["fail", "login"],
-        ["fail", "view"],
-    ]
+    assert ends(report) == [({"fail": [0]}, "forbidden", 2), ({"fail": [0]}, "open", None)]
+    awaited = [each["awaited"] for each in report["partial_matches"]]
+    assert awaited == [["fail", "login"], ["fail", "view"]]
 
 
-def test_an_absence_matches_once_time_has_passed(with_stream: ServiceUnderTest) -> None:
+def test_an_absence_matches_once_time_has_passed(with_stream: Service) -> None:
     absence = {
-        "steps": [
-            {"name": "fail", "where": "action = 'fail'"},
-            {"name": "login", "contiguity": "not_followed_by", "where": "action = 'login'"},
-        ],
+        "steps": [FAIL, LOGIN | {"contiguity": "not_followed_by"}],
         "within": "10 minutes",
     }
     assert tried(with_stream, events("fail"), pattern=absence)["matches"] == []
@@ -294,109 +243,60 @@ def test_an_absence_matches_once_time_has_passed(with_stream: ServiceUnderTest) 
     assert report["partial_matches"] == []
 
 
-def test_columns_are_typed_as_the_stream_says(with_stream: ServiceUnderTest) -> None:
-    timed = {"steps": [{"name": "late", "where": "ts >= TIMESTAMP '1970-01-01 00:01:00Z'"}]}
-    report = tried(with_stream, events("fail", "fail"), pattern=timed)
-    assert report["fits"] == {"late": [1]}
-
-
-@pytest.mark.parametrize(
-    ("event", "pointer"),
-    [
+def test_an_event_that_does_not_fit_is_refused_with_its_place(
+    with_stream: Service,
+) -> None:
+    for event, pointer in (
         ({"ts": "yesterday"}, "/events/0/ts"),
         ({"user": "eve"}, "/events/0/ts"),
         ({"ts": 10**18}, "/events/0/ts"),
         ({"ts": 1, "amount": "much"}, "/events/0/amount"),
-    ],
-)
-def test_an_event_that_does_not_fit_is_refused_with_its_place(
-    with_stream: ServiceUnderTest, event: dict[str, Any], pointer: str
+    ):
+        body = {"text": RULE_TEXT, "events": [event]}
+        answer = with_stream.post("/v1/drafts/trial", Role.ADMIN, body, expect=422)
+        assert answer["errors"][0]["pointer"] == pointer
+
+
+def test_a_rule_that_is_wrong_or_finds_far_too_much_is_refused(
+    with_stream: Service,
 ) -> None:
-    body = {"text": RULE_TEXT, "events": [event]}
-    answer = with_stream.post("/v1/drafts/trial", Role.ADMIN, body, expect=422)
-    assert answer["errors"][0]["pointer"] == pointer
-
-
-def test_a_rule_that_finds_far_too_much_is_stopped(with_stream: ServiceUnderTest) -> None:
     pairs = {"steps": [{"name": "a"}, {"name": "b", "contiguity": "followed_by_any"}]}
-    body = {
-        "text": json.dumps(processor_document(pattern=pairs)),
-        "format": "json",
-        "events": events(*["fail"] * 300),
-    }
-    answer = with_stream.post("/v1/drafts/trial", Role.ADMIN, body, expect=422)
-    assert "20,000" in answer["errors"][0]["detail"]
+    wrong = {"text": RULE_TEXT.replace("action = 'login'", "acton = 1"), "events": []}
+    too_much, line = (
+        with_stream.post("/v1/drafts/trial", Role.ADMIN, body, expect=422)["errors"][0]
+        for body in (trial_of(pairs, events(*["fail"] * 300)), wrong)
+    )
+    assert "20,000" in too_much["detail"]
+    assert (line["pointer"], line["line"]) == ("/pattern/steps/1/where", 11)
 
 
-def test_fields_that_are_no_columns_are_told(with_stream: ServiceUnderTest) -> None:
-    report = tried(with_stream, [{"ts": 1, "acton": "fail"}])
-    assert report["unknown_fields"] == ["acton"]
+A = {"name": "a", "where": "amount BETWEEN 5 AND 7 AND user IN ('x', 'y')", "times": 2}
+ABOVE_A = "amount > 3 * AVG(a.amount) AND user = a.user"
 
 
-def test_a_wrong_rule_is_refused_with_its_line(with_stream: ServiceUnderTest) -> None:
-    body = {"text": RULE_TEXT.replace("action = 'login'", "acton = 1"), "events": []}
-    (error,) = with_stream.client.post("/v1/drafts/trial", json=body).json()["errors"]
-    assert (error["pointer"], error["line"]) == ("/pattern/steps/1/where", 11)
+def test_made_up_events_match_the_rule_they_are_made_for(with_stream: Service) -> None:
+    for steps in (
+        PATTERN["steps"],
+        [A, NO_VIEW, {"name": "b", "contiguity": "followed_by", "where": ABOVE_A}],
+        [{"group": {"steps": [{"name": "a", "where": "action LIKE 'x%'"}]}, "times": 2}],
+    ):
+        pattern = {"steps": steps, "within": "10 minutes"}
+        body = trial_of(pattern, [], key_by=None)
+        del body["events"]
+        made = with_stream.post("/v1/drafts/samples", Role.ADMIN, body)["events"]
+        assert tried(with_stream, made, pattern=pattern, key_by=None)["matches"]
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        PATTERN,
-        {
-            "steps": [
-                {"name": "a", "where": "amount BETWEEN 5 AND 7 AND user IN ('x', 'y')", "times": 2},
-                {"name": "no", "contiguity": "not_followed_by", "where": "action = 'no'"},
-                {
-                    "name": "b",
-                    "contiguity": "followed_by",
-                    "where": "amount > 3 * AVG(a.amount) AND user = a.user",
-                },
-            ]
-        },
-        {"steps": [{"group": {"steps": [{"name": "a", "where": "action LIKE 'x%'"}]}, "times": 2}]},
-    ],
-)
-def test_made_up_events_match_the_rule_they_are_made_for(
-    with_stream: ServiceUnderTest, pattern: dict[str, Any]
+def test_a_clause_is_answered_as_a_tree_to_be_drawn_or_refused_at_its_place(
+    with_stream: Service,
 ) -> None:
-    text = json.dumps(processor_document(pattern=pattern, key_by=None))
-    body = {"text": text, "format": "json"}
-    made = with_stream.client.post("/v1/drafts/samples", json=body).json()["events"]
-    assert tried(with_stream, made, pattern=pattern, key_by=None)["matches"]
-
-
-@pytest.mark.parametrize("text_format", ["yaml", "json"])
-def test_a_document_written_as_text_reads_back_the_same(
-    with_stream: ServiceUnderTest, text_format: str
-) -> None:
-    document = processor_document(description="über\u0085all: #1", tags=["a"])
-    body = {"document": document, "format": text_format}
-    text = with_stream.client.post("/v1/drafts/text", json=body).json()["text"]
-    body = {"text": text, "format": text_format}
-    assert with_stream.client.post("/v1/drafts/check", json=body).json()["document"] == document
-
-
-def test_nothing_of_a_draft_is_stored(with_stream: ServiceUnderTest) -> None:
-    problems(with_stream, RULE_TEXT)
-    tried(with_stream, events("fail"))
-    assert with_stream.client.get("/v1/processors").json()["items"] == []
-
-
-def test_a_clause_is_answered_as_a_tree_to_be_drawn(with_stream: ServiceUnderTest) -> None:
     clause = "MATCH_RECOGNIZE (MEASURES LAST(b.ts) AS at PATTERN (a b*?) DEFINE b AS amount>3)"
     answer = with_stream.post("/v1/drafts/drawing", Role.ADMIN, {"match_recognize": clause})
     first, second = answer["pattern"]["parts"]
     assert first == {"kind": "variable", "name": "A", "condition": ""}
-    assert second["inner"]["condition"] == "amount > 3"
-    assert second["quantifier"] == "*?"
+    assert (second["inner"]["condition"], second["quantifier"]) == ("amount > 3", "*?")
     assert answer["measures"] == [{"name": "at", "expression": "LAST(b.ts)"}]
     assert "PATTERN (a b*?)" in answer["text"]
-
-
-def test_a_clause_that_cannot_be_read_is_refused_at_its_place(
-    with_stream: ServiceUnderTest,
-) -> None:
     body = {"match_recognize": "MATCH_RECOGNIZE (\nPATTERN (a b+ ) DEFINE b AS (amount > 3)"}
     (flaw,) = with_stream.post("/v1/drafts/drawing", Role.ADMIN, body, expect=422)["errors"]
     assert (flaw["pointer"], flaw["line"]) == ("/match_recognize", 2)
@@ -404,19 +304,14 @@ def test_a_clause_that_cannot_be_read_is_refused_at_its_place(
 
 
 def test_the_value_that_a_new_rule_begins_with_is_told_and_never_published(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: Service,
 ) -> None:
-    publish()
-    (problem,) = problems(with_stream, RULE_TEXT.replace("'login'", "'change me'"))
-    assert (problem["severity"], problem["pointer"], problem["line"]) == (
-        "error",
-        "/pattern/steps/1/where",
-        11,
-    )
-    assert "a new rule begins with" in problem["detail"]
-    assert problem["remedy"] == "Write the value that events have there."
+    found = problem(with_rule, "'login'", "'change me'")
+    shown = (found["severity"], found["pointer"], found["line"])
+    assert shown == ("error", "/pattern/steps/1/where", 11)
+    assert "a new rule begins with" in found["detail"]
+    assert found["remedy"] == "Write the value that events have there."
     columns = processor_document(id="new", select={"kind": "IF(TRUE, 'change me', '')"})
-    answer = with_stream.post("/v1/processors", Role.ADMIN, columns, expect=422)
+    answer = with_rule.post("/v1/processors", Role.ADMIN, columns, expect=422)
     assert [each["pointer"] for each in answer["errors"]] == ["/select/kind"]
-    fine = processor_document(id="new", description="'change me' is no value here")
-    with_stream.post("/v1/processors", Role.ADMIN, fine, expect=201)
+    with_rule.publish(id="new", description="'change me' is no value here")

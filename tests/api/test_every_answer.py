@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 from tests.api.schema_run import PHASES, TAKING_PATTERNS, lasting_service_on, run_phase
 
 FEW_EXAMPLES = 3
@@ -13,9 +13,7 @@ AT_FIRST = "stateful"
 
 
 @pytest.fixture(scope="module")
-def lasting_service(
-    store_kind: str, migrated_store: Callable[[str], str]
-) -> Iterator[ServiceUnderTest]:
+def lasting_service(store_kind: str, migrated_store: Callable[[str], str]) -> Iterator[Service]:
     with lasting_service_on(migrated_store(store_kind)) as service:
         yield service
 
@@ -32,9 +30,7 @@ def lasting_service(
         ),
     ],
 )
-def test_every_answer_is_documented(
-    lasting_service: ServiceUnderTest, phase: str, examples: int
-) -> None:
+def test_every_answer_is_documented(lasting_service: Service, phase: str, examples: int) -> None:
     left_out = TAKING_PATTERNS if phase == "coverage" else ()
     run = run_phase(lasting_service, phase, examples, left_out)
     assert run.has_run
@@ -48,7 +44,7 @@ def test_every_answer_is_documented(
     [("fuzzing", 20), ("stateful", 50)],
 )
 def test_every_answer_to_many_requests_is_documented(
-    lasting_service: ServiceUnderTest, phase: str, examples: int
+    lasting_service: Service, phase: str, examples: int
 ) -> None:
     run = run_phase(lasting_service, phase, examples)
     assert run.requests >= examples

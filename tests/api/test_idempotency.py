@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,90 +13,81 @@ from api.idempotency import answers
 from api.idempotency.tables import IdempotentRequest
 from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
-from tests.api.running import Publish, ServiceUnderTest
+from tests.api.lists import CSV, VIP, Lists
+from tests.api.running import Service
 
 RULES = "/v1/processors"
 RULE = f"{RULES}/failed-logins"
 KEY = {"Idempotency-Key": "a1b2"}
 
 
-def create(service: ServiceUnderTest, headers: dict[str, str] = KEY, **changes: Any) -> Response:
-    document = processor_document(**changes)
-    return service.client.post(RULES, json=document, headers=headers)
+def create(service: Service, headers: dict[str, str] = KEY, **changes: Any) -> Response:
+    return service.client.post(RULES, json=processor_document(**changes), headers=headers)
 
 
-def actions(service: ServiceUnderTest) -> list[str]:
-    return [each["action"] for each in service.client.get("/v1/changes").json()["items"]]
+def under(key: str) -> dict[str, str]:
+    return {"Idempotency-Key": key}
 
 
-def kept(service: ServiceUnderTest) -> int:
-    with service.app.state.runtime.database.reading() as session:
+def created(service: Service) -> int:
+    """Return how often a rule was created."""
+    return [each["action"] for each in service.log()].count("processor.create")
+
+
+def kept(service: Service) -> int:
+    with service.database.reading() as session:
         return session.scalar(select(func.count()).select_from(IdempotentRequest)) or 0
 
 
 def test_the_same_request_again_is_answered_as_before_and_changes_nothing(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
-    first = create(with_stream)
-    again = create(with_stream)
+    first, again = create(with_stream), create(with_stream)
     assert (first.status_code, again.status_code) == (201, 201)
     assert first.json() == again.json()
     for name in ("ETag", "Location", "Content-Type"):
         assert first.headers[name] == again.headers[name]
     assert "Idempotent-Replayed" not in first.headers
     assert again.headers["Idempotent-Replayed"] == "true"
-    assert actions(with_stream).count("processor.create") == 1
+    assert created(with_stream) == 1
 
 
-def test_an_answer_with_a_key_is_that_without_one(with_stream: ServiceUnderTest) -> None:
-    plain = create(with_stream, {})
-    with_stream.client.delete(RULE, headers=ANY_STATE)
-    again = create(with_stream)
-    moments = {"created_at", "updated_at", "revision", "version", "published", "latest_version"}
-    shown = [
-        {name: value for name, value in each.json().items() if name not in moments}
-        for each in (plain, again)
-    ]
-    assert shown[0] == shown[1]
-    assert set(plain.json()) == set(again.json())
+def test_an_answer_with_a_key_is_that_without_one(with_stream: Service) -> None:
+    plain = create(with_stream, {}).json()
+    with_stream.done("DELETE", RULE)
+    again = create(with_stream).json()
+    moments = ("created_at", "updated_at", "revision", "version", "published")
+    assert again | {name: plain[name] for name in moments} == plain
 
 
-def test_it_is_answered_before_anything_of_it_is_checked_again(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    shown = publish()
-    paused = with_stream.client.post(
-        f"{RULE}/pause", headers=KEY | {"If-Match": f'"{shown["revision"]}"'}
-    )
-    with_stream.client.delete(RULE, headers=ANY_STATE)
-    again = with_stream.client.post(
-        f"{RULE}/pause", headers=KEY | {"If-Match": f'"{shown["revision"]}"'}
-    )
+def test_it_is_answered_before_anything_of_it_is_checked_again(with_rule: Service) -> None:
+    seen = KEY | {"If-Match": with_rule.client.get(RULE).headers["ETag"]}
+    paused = with_rule.send("POST", f"{RULE}/pause", **seen)
+    with_rule.done("DELETE", RULE)
+    again = with_rule.send("POST", f"{RULE}/pause", **seen)
     assert (again.status_code, again.json()) == (200, paused.json())
-    assert create(with_stream).status_code == 422  # the key was of another request
-
-    deleted = with_stream.client.delete(RULE, headers={"Idempotency-Key": "x"} | ANY_STATE)
-    assert deleted.status_code == 404  # refused: nothing is kept, and the key is free
-    assert create(with_stream, {"Idempotency-Key": "x"}).status_code == 201
+    assert create(with_rule).status_code == 422  # the key was of another request
+    # What is refused is not kept, and the key is free.
+    assert with_rule.send("DELETE", RULE, **under("x")).status_code == 404
+    assert create(with_rule, under("x")).status_code == 201
     for _ in range(2):
-        deleted = with_stream.client.delete(RULE, headers={"Idempotency-Key": "y"} | ANY_STATE)
+        deleted = with_rule.send("DELETE", RULE, **under("y"))
         assert (deleted.status_code, deleted.content) == (204, b"")
 
 
 def test_another_request_with_the_key_is_refused_and_another_token_has_its_own_keys(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     create(with_stream)
     other = create(with_stream, id="other")
     assert other.json()["errors"][0]["pointer"] == "header/Idempotency-Key"
     other_token = create(with_stream, KEY | with_stream.as_role(Role.PUBLISHER), id="other")
     assert other_token.status_code == 201
-    too_long = create(with_stream, {"Idempotency-Key": "k" * 256}, id="third")
-    assert too_long.status_code == 422
+    assert create(with_stream, under("k" * 256), id="third").status_code == 422
 
 
 def test_one_of_many_at_once_is_made_and_all_are_answered_alike(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     together = threading.Barrier(8)
 
@@ -107,40 +99,33 @@ def test_one_of_many_at_once_is_made_and_all_are_answered_alike(
         found = list(threads.map(send, range(8)))
     assert [each.status_code for each in found] == [201] * 8
     assert all(each.json() == found[0].json() for each in found)
-    assert actions(with_stream).count("processor.create") == 1
+    assert created(with_stream) == 1
 
 
-def test_secrets_are_not_kept(service: ServiceUnderTest) -> None:
-    def ask() -> Response:
-        token = {"name": "ci", "role": "author"}
-        return service.client.post("/v1/tokens", json=token, headers=KEY)
-
+def test_secrets_are_not_kept_nor_an_answer_that_is_very_long(
+    with_stream: Service, monkeypatch: Any
+) -> None:
+    ask = partial(with_stream.send, "POST", "/v1/tokens", {"name": "ci", "role": "author"}, **KEY)
     text = ask().json()["token"]
     again = ask()
     assert again.status_code == 409
     assert "secret" in again.json()["detail"]
-    names = [each["name"] for each in service.client.get("/v1/tokens").json()]
+    names = [each["name"] for each in with_stream.get("/v1/tokens", Role.ADMIN)]
     assert names.count("ci") == 1
-    with service.app.state.runtime.database.reading() as session:
+    with with_stream.database.reading() as session:
         row = session.scalars(select(IdempotentRequest)).one()
     assert text not in f"{row.body}{row.headers}"
-
-
-def test_an_answer_that_is_very_long_is_not_kept(
-    with_stream: ServiceUnderTest, monkeypatch: Any
-) -> None:
     monkeypatch.setattr(answers, "LONGEST_KEPT", 10)
-    assert create(with_stream).status_code == 201
-    assert create(with_stream).status_code == 409
-    assert actions(with_stream).count("processor.create") == 1
+    long = under("long")
+    assert [create(with_stream, long).status_code for _ in range(2)] == [201, 409]
+    assert created(with_stream) == 1
 
 
 def test_keys_are_forgotten_after_a_day_and_beyond_so_many(
-    with_rule: ServiceUnderTest, monkeypatch: Any
+    with_rule: Service, monkeypatch: Any
 ) -> None:
     def label(key: str) -> int:
-        headers = ANY_STATE | {"Idempotency-Key": key}
-        return with_rule.client.patch(RULE, json={"owner": key}, headers=headers).status_code
+        return with_rule.send("PATCH", RULE, {"owner": key}, **under(key)).status_code
 
     monkeypatch.setattr(answers, "KEPT_PER_TOKEN", 3)
     assert [label(f"key {number}") for number in range(5)] == [200] * 5
@@ -151,15 +136,14 @@ def test_keys_are_forgotten_after_a_day_and_beyond_so_many(
 
 
 def test_after_a_day_a_change_is_made_again_even_if_its_key_was_not_forgotten(
-    with_rule: ServiceUnderTest, monkeypatch: Any
+    with_rule: Service, monkeypatch: Any
 ) -> None:
     def pause_and_resume() -> list[str | None]:
-        return [
-            with_rule.client.post(
-                f"{RULE}/{action}", headers=ANY_STATE | {"Idempotency-Key": action}
-            ).headers.get("Idempotent-Replayed")
+        made = [
+            with_rule.send("POST", f"{RULE}/{action}", **under(action))
             for action in ("pause", "resume")
         ]
+        return [answer.headers.get("Idempotent-Replayed") for answer in made]
 
     assert pause_and_resume() == [None, None]
     assert pause_and_resume() == ["true", "true"]
@@ -167,41 +151,31 @@ def test_after_a_day_a_change_is_made_again_even_if_its_key_was_not_forgotten(
     monkeypatch.setattr(answers, "_FORGOTTEN_AT_ONCE", 0)
     assert pause_and_resume() == [None, None]
     assert pause_and_resume() == ["true", "true"]
-    assert actions(with_rule).count("processor.pause") == 2
+    assert len(with_rule.log(action="processor.pause")) == 2
 
 
 @pytest.mark.parametrize("store_kind", ["postgresql"], indirect=True, scope="module")
-def test_no_change_waits_for_another_that_forgets_old_keys(with_rule: ServiceUnderTest) -> None:
+def test_no_change_waits_for_another_that_forgets_old_keys(with_rule: Service) -> None:
     create(with_rule, id="old")
     with_rule.clock.time_ms += answers.KEPT_MS
-    database = with_rule.app.state.runtime.database
-    with database.writing() as session:
+    with with_rule.database.writing() as session:
         session.scalars(select(IdempotentRequest).with_for_update()).all()
-        answer = with_rule.client.patch(
-            RULE, json={"owner": "a"}, headers=ANY_STATE | {"Idempotency-Key": "another"}
-        )
-        assert answer.status_code == 200
+        assert with_rule.send("PATCH", RULE, {"owner": "a"}, **under("another")).is_success
         assert kept(with_rule) == 2
 
 
-def test_an_upload_takes_no_key(with_stream: ServiceUnderTest) -> None:
-    lists = "/v1/streams/logins/lists"
-    created = with_stream.client.post(lists, json={"name": "vip", "type": "STRING"}, headers=KEY)
-    assert created.status_code == 201
-    put = with_stream.client.put(
-        f"{lists}/vip/values",
-        content=b"ana",
-        headers=KEY | ANY_STATE | {"Content-Type": "text/csv"},
-    )
+def test_an_upload_takes_no_key(lists: Lists) -> None:
+    lists.create()
+    headers = KEY | ANY_STATE | CSV
+    put = lists.client.put(f"{VIP}/values", content=b"ana", headers=headers)
     assert put.json()["errors"][0]["pointer"] == "header/Idempotency-Key"
 
 
 def test_a_pattern_is_the_first_one_even_where_the_rule_has_gone_on(
-    with_rule: ServiceUnderTest,
+    with_rule: Service,
 ) -> None:
     changed = processor_document(pattern=PATTERN | {"within": "5 minutes"})
-    first = with_rule.client.put(RULE, json=changed, headers=ANY_STATE | KEY)
-    with_rule.client.put(RULE, json=processor_document(), headers=ANY_STATE)
-    again = with_rule.client.put(RULE, json=changed, headers=ANY_STATE | KEY)
-    assert again.json() == first.json()
-    assert with_rule.client.get(RULE).json()["version"] == 3
+    first = with_rule.send("PUT", RULE, changed, **KEY)
+    with_rule.publish()
+    assert with_rule.send("PUT", RULE, changed, **KEY).json() == first.json()
+    assert with_rule.get(RULE)["version"] == 3

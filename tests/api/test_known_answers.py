@@ -1,8 +1,6 @@
 """Whoever has an answer already is told so: 304, without its body."""
 
-import pytest
-
-from tests.api.running import Publish, ServiceUnderTest
+from tests.api.running import Service
 from tests.api.schema_run import description
 
 
@@ -17,14 +15,10 @@ def readable_paths() -> list[str]:
     ]
 
 
-def test_health_lists_and_figures_are_among_them() -> None:
-    assert {"/healthz", "/v1/changes", "/v1/processors", "/v1/streams", "/v1/tokens"} <= {
-        *readable_paths()
-    }
-
-
-def test_every_read_of_json_has_a_tag(with_rule: ServiceUnderTest) -> None:
-    for path in readable_paths():
+def test_every_read_of_json_has_a_tag(with_rule: Service) -> None:
+    paths = readable_paths()
+    assert {"/healthz", "/v1/changes", "/v1/processors", "/v1/streams", "/v1/tokens"} <= {*paths}
+    for path in paths:
         answer = with_rule.client.get(path)
         assert "ETag" in answer.headers, path
         known = f'"of-something-else", {answer.headers["ETag"]}'
@@ -32,34 +26,28 @@ def test_every_read_of_json_has_a_tag(with_rule: ServiceUnderTest) -> None:
         assert again.status_code == 304, path
 
 
-def test_a_list_is_sent_again_once_it_has_changed(
-    publish: Publish, with_stream: ServiceUnderTest
-) -> None:
-    client = with_stream.client
-    publish()
-    first = client.get("/v1/processors")
+def test_a_list_is_sent_again_once_it_has_changed(with_rule: Service) -> None:
+    client, path = with_rule.client, "/v1/processors"
+    first = client.get(path)
     assert first.headers["ETag"].startswith('W/"')
     assert first.headers["Cache-Control"] == "no-store"
     known = {"If-None-Match": first.headers["ETag"]}
     for method in ("GET", "HEAD"):
-        again = client.request(method, "/v1/processors", headers=known)
+        again = client.request(method, path, headers=known)
         assert (again.status_code, again.content) == (304, b"")
         assert again.headers["ETag"] == first.headers["ETag"]
         assert "Content-Type" not in again.headers
-    publish(id="another")
-    changed = client.get("/v1/processors", headers=known)
+    with_rule.publish(id="another")
+    changed = client.get(path, headers=known)
     assert changed.status_code == 200
     assert changed.headers["ETag"] != first.headers["ETag"]
 
 
-@pytest.mark.parametrize("path", ["/v1/streams/none", "/v1/processors?limit=0", "/metrics"])
-def test_refusals_and_other_formats_have_none(path: str, with_stream: ServiceUnderTest) -> None:
-    answer = with_stream.client.get(path, headers={"If-None-Match": "*"})
-    assert answer.status_code != 304
-    assert "ETag" not in answer.headers
-
-
-def test_only_who_may_read_it_is_told(with_rule: ServiceUnderTest) -> None:
+def test_refusals_and_other_formats_have_none_nor_is_anybody_else_told(with_rule: Service) -> None:
+    for path in ("/v1/streams/none", "/v1/processors?limit=0", "/metrics"):
+        answer = with_rule.client.get(path, headers={"If-None-Match": "*"})
+        assert answer.status_code != 304
+        assert "ETag" not in answer.headers
     tag = with_rule.client.get("/v1/processors").headers["ETag"]
     headers = {"If-None-Match": tag, "Authorization": "Bearer unknown"}
     assert with_rule.client.get("/v1/processors", headers=headers).status_code == 401

@@ -8,23 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 from tests.properties import slow_property
 
 SORT_FIELDS = ["id", "owner", "created_at", "updated_at"]
 
 
 @pytest.fixture(scope="module")
-def lasting_service(
-    store_kind: str, migrated_store: Callable[[str], str]
-) -> Iterator[ServiceUnderTest]:
+def lasting_service(store_kind: str, migrated_store: Callable[[str], str]) -> Iterator[Service]:
     """A service with fourteen processors on two streams, in all states."""
     with running_service(migrated_store(store_kind)) as service:
         fill(service)
         yield service
 
 
-def fill(service: ServiceUnderTest) -> None:
+def fill(service: Service) -> None:
     client = service.client
     for stream in ("logins", "other"):
         client.post("/v1/streams", json=STREAM | {"name": stream})
@@ -88,7 +86,7 @@ def wanted(processor: dict[str, Any], query: dict[str, str]) -> bool:
     limit=st.integers(1, 6),
 )
 def test_pages_together_are_all_that_meets_the_filter_in_order(
-    lasting_service: ServiceUnderTest,
+    lasting_service: Service,
     query: dict[str, str],
     field: str,
     descending: bool,  # noqa: FBT001 - Hypothesis passes it by name
@@ -109,9 +107,7 @@ def test_pages_together_are_all_that_meets_the_filter_in_order(
 
 
 @pytest.mark.parametrize("path", ["/v1/changes", "/v1/streams", "/v1/processors/a_2/versions"])
-def test_other_lists_are_the_same_in_pages_and_at_once(
-    lasting_service: ServiceUnderTest, path: str
-) -> None:
+def test_other_lists_are_the_same_in_pages_and_at_once(lasting_service: Service, path: str) -> None:
     whole = lasting_service.get(path, limit=500)["items"]
     pages = lasting_service.pages(path, limit=1)
     assert [item for page in pages for item in page["items"]] == whole != []

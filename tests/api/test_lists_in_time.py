@@ -1,9 +1,8 @@
 """Lists beside a model of them: random changes, several writers at once, a million values."""
 
-import itertools
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,13 +13,12 @@ from hypothesis import strategies as st
 from cep.instants import iso_text
 from cep.list_content import list_content, list_digest
 from contract.snapshot import Snapshot
-from tests.api.documents import ANY_STATE, STREAM
-from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.documents import ANY_STATE
+from tests.api.lists import CSV, LISTS, VIP, Lists
+from tests.api.running import START_MS, Service
 from tests.properties import slow_property
 
-LISTS = "/v1/streams/logins/lists"
 WRITERS = 4
-_stories = itertools.count()
 DAY_MS = 86_400_000
 VALUES = st.frozensets(st.sampled_from(["a", "b", "c", "é", "x, y", 'q"', "line\nline"]))
 WHEN = st.sampled_from([None, None, 1, 2])
@@ -59,11 +57,11 @@ class Model:
         return was_scheduled
 
 
-@pytest.fixture(scope="module")
-def lasting(store_kind: str, migrated_store: Callable[[str], str]) -> Iterator[ServiceUnderTest]:
-    with running_service(migrated_store(store_kind)) as service:
-        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
-        yield service
+@pytest.fixture
+def vip(lists: Lists) -> Lists:
+    """Those of a stream with an empty list."""
+    lists.create()
+    return lists
 
 
 def told_and_done(change: Callable[[dict[str, Any]], Any]) -> Any:
@@ -79,26 +77,25 @@ def told_and_done(change: Callable[[dict[str, Any]], Any]) -> Any:
     return done
 
 
-def do(service: ServiceUnderTest, model: Model, path: str, step: Any) -> None:
+def do(service: Service, model: Model, path: str, step: Any) -> None:
     """Take one step in the service and in the model; both say whether it can be done."""
-    client = service.client
     days = step[-1] if step[0] in {"put", "change"} else None
     from_ms = None if days is None else START_MS + days * DAY_MS
     query: dict[str, Any] = {} if from_ms is None else {"effective_from": iso_text(from_ms)}
+
+    def answered(method: str, place: str, body: Any) -> Any:
+        request, where = service.client.request, f"{path}/{place}"
+        return told_and_done(
+            lambda dry: request(method, where, json=body, headers=ANY_STATE, params=query | dry)
+        )
+
     match step:
         case ("put", values, _):
-            answer = told_and_done(
-                lambda dry: client.put(
-                    f"{path}/values", json=sorted(values), headers=ANY_STATE, params=query | dry
-                )
-            )
+            answer = answered("PUT", "values", sorted(values))
             model.take(values, from_ms)
             assert answer.status_code == 200, answer.text
         case ("change", add, remove, _):
-            given = {"add": sorted(add), "remove": sorted(remove)}
-            answer = told_and_done(
-                lambda dry: client.post(f"{path}/changes", json=given, params=query | dry)
-            )
+            answer = answered("POST", "changes", {"add": sorted(add), "remove": sorted(remove)})
             if (add & remove) or not (add | remove):
                 assert answer.status_code == 422
                 return
@@ -109,16 +106,12 @@ def do(service: ServiceUnderTest, model: Model, path: str, step: Any) -> None:
             counts = (answer.json()["added"], answer.json()["removed"])
             assert counts == (len(after - before), len(before - after))
         case ("rollback", number):
-            answer = told_and_done(
-                lambda dry: client.post(
-                    f"{path}/rollback", json={"version": number}, headers=ANY_STATE, params=dry
-                )
-            )
+            answer = answered("POST", "rollback", {"version": number})
             assert (answer.status_code == 200) == (number <= len(model.values))
             if number <= len(model.values):
                 model.take(model.values[number - 1], None)
         case ("cancel", number):
-            answer = client.post(f"{path}/versions/{number}/cancel", headers=ANY_STATE)
+            answer = service.send("POST", f"{path}/versions/{number}/cancel")
             assert (answer.status_code == 200) == model.cancel(number)
         case _:
             raise ValueError(step)
@@ -126,89 +119,68 @@ def do(service: ServiceUnderTest, model: Model, path: str, step: Any) -> None:
 
 @slow_property()
 @given(steps=st.lists(STEPS, max_size=6))
-def test_a_list_is_what_was_done_to_it(lasting: ServiceUnderTest, steps: list[Any]) -> None:
-    name = f"story{next(_stories)}"
-    assert lasting.client.post(LISTS, json={"name": name}).status_code == 201
-    model, path = Model(), f"{LISTS}/{name}"
-    try:
-        for step in steps:
-            do(lasting, model, path, step)
-        snapshot = Snapshot.model_validate_json(
-            lasting.client.get("/v1/streams/logins/snapshot").content
-        )
-        (given,) = snapshot.lists
-        assert [(each.version, each.effective_from_ms, each.digest) for each in given.versions] == [
-            (number, from_ms, list_digest(list_content(model.values[number - 1])))
-            for number, from_ms in model.published
-        ]
-        log = lasting.client.get(f"{path}/versions").json()["items"]
-        assert [each["count"] for each in reversed(log)] == [len(each) for each in model.values]
-        for number, values in enumerate(model.values, start=1):
-            shown = lasting.client.get(f"{path}/values", params={"version": number}).json()
-            assert shown["items"] == sorted(values)
-    finally:
-        assert lasting.client.delete(path, headers=ANY_STATE).status_code == 204
+def test_a_list_is_what_was_done_to_it(module_service: Service, steps: list[Any]) -> None:
+    service, model = module_service, Model()
+    service.begin_with_stream()
+    service.done("POST", LISTS, {"name": "vip"})
+    for step in steps:
+        do(service, model, VIP, step)
+    (given,) = Snapshot.model_validate(service.snapshot()).lists
+    assert [(each.version, each.effective_from_ms, each.digest) for each in given.versions] == [
+        (number, from_ms, list_digest(list_content(model.values[number - 1])))
+        for number, from_ms in model.published
+    ]
+    log = service.get(f"{VIP}/versions")["items"]
+    assert [each["count"] for each in reversed(log)] == [len(each) for each in model.values]
+    for number, values in enumerate(model.values, start=1):
+        assert service.get(f"{VIP}/values", version=number)["items"] == sorted(values)
 
 
-def test_of_writers_that_saw_the_same_state_exactly_one_wins(with_stream: ServiceUnderTest) -> None:
-    client, path = with_stream.client, f"{LISTS}/vip"
-    client.post(LISTS, json={"name": "vip"})
-    seen = client.get(path).headers["ETag"]
+def test_of_writers_that_saw_the_same_state_exactly_one_wins(vip: Lists) -> None:
+    seen = {"If-Match": vip.client.get(VIP).headers["ETag"]}
 
     def put(writer: int) -> int:
-        headers = {"If-Match": seen}
-        return client.put(f"{path}/values", json=[f"w{writer}"], headers=headers).status_code
+        return vip.service.send("PUT", f"{VIP}/values", [f"w{writer}"], **seen).status_code
 
     with ThreadPoolExecutor(WRITERS) as pool:
         assert sorted(pool.map(put, range(WRITERS))) == [200, *[412] * (WRITERS - 1)]
 
 
-def test_no_value_is_lost_that_one_of_several_writers_adds(with_stream: ServiceUnderTest) -> None:
-    client, path = with_stream.client, f"{LISTS}/vip"
-    client.post(LISTS, json={"name": "vip"})
-
-    def add(writer: int) -> None:
-        for number in range(4):
-            answer = client.post(f"{path}/changes", json={"add": [f"w{writer}-{number}"]})
-            assert answer.status_code == 200, answer.text
-
+def test_no_value_is_lost_that_one_of_several_writers_adds(vip: Lists) -> None:
     with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(add, range(WRITERS)))
-    shown = client.get(path).json()
+        added = pool.map(lambda number: vip.change(add=[f"w{number}"]), range(4 * WRITERS))
+        assert {answer.status_code for answer in added} == {200}
+    shown = vip.read()
     assert (shown["count"], shown["version"]) == (4 * WRITERS, 4 * WRITERS + 1)
-    log = client.get(f"{path}/versions").json()["items"]
+    log = vip.versions()
     assert [(each["added"], each["removed"]) for each in log[:-1]] == [(1, 0)] * (4 * WRITERS)
 
 
 @pytest.mark.nightly
 @pytest.mark.long
-def test_a_million_values_are_put_and_changed(with_stream: ServiceUnderTest) -> None:
-    client, path = with_stream.client, f"{LISTS}/vip"
-    client.post(LISTS, json={"name": "vip"})
+def test_a_million_values_are_put_and_changed(vip: Lists) -> None:
     values = [f"customer-{number:07}" for number in range(1_000_000)]
     body = "\n".join(values).encode()
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def timed(method: str, where: str, **request: Any) -> Any:
         began = time.perf_counter()
-        answer = client.request(method, f"{path}{where}", **request)
+        answer = vip.client.request(method, f"{VIP}{where}", **request)
         assert answer.is_success, answer.text
         print(f"{method} {where}: {time.perf_counter() - began:.2f} s")  # noqa: T201 - with -s
         return answer
 
-    headers = ANY_STATE | {"Content-Type": "text/csv"}
+    headers = ANY_STATE | CSV
     assert timed("PUT", "/values", content=body, headers=headers).json()["count"] == 1_000_000
     edited = timed("POST", "/changes", json={"add": ["eve"], "remove": values[:2]}).json()
     assert (edited["count"], edited["added"], edited["removed"]) == (999_999, 1, 2)
     assert timed("GET", "/values?contains=99999").json()["items"][0] == "customer-0099999"
     whole = timed("GET", "/values?format=csv").content
     assert whole.count(b"\r\n") == 999_999
-    digest = client.get(f"{path}/versions").json()["items"][1]["digest"]
-    fetched = client.get(f"{LISTS}/contents/{digest}")
-    assert fetched.content == list_content(values)
-    many = body + b"\none more\n"
-    refused = client.put(f"{path}/values", content=many, headers=headers)
-    assert "1,000,001 values" in refused.json()["errors"][0]["detail"]
+    digest = vip.versions()[1]["digest"]
+    assert vip.client.get(f"{LISTS}/contents/{digest}").content == list_content(values)
+    refused = vip.put_csv(body + b"\none more\n").json()
+    assert "1,000,001 values" in refused["errors"][0]["detail"]
     used_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb
     print(f"{used_kb // 1_000} MB, of which the test's own body and values are about 150")  # noqa: T201
     assert used_kb < 2_000_000

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.api.documents import PATTERN, STREAM, processor_document
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 
 MUTANTS = 100
 """For each seed."""
@@ -23,6 +23,22 @@ JUNK: list[Any] = [
     *([], {}, [[]], [{}], {"": 0}, list(range(50)), {"a": {"b": {"c": []}}}),
     *({"from": 1, "to": None}, {"name": "a"}, {"steps": []}),
 ]
+EVENTS = [
+    {"ts": at, "user": "eve", "action": action, "amount": 1.5}
+    for at, action in enumerate(["fail", "fail", "fail", "login"])
+]
+EXAMPLE = {"matches": [{"fail": [0, 1, 2], "login": [3]}], "timed_out": []}
+ROUND = [
+    {"name": "b", "where": "amount > AVG(a.amount)"},
+    {"name": "c", "contiguity": "next", "subtype": "login"},
+]
+STEPS = [
+    {"name": "a", "where": "amount > 10 AND user LIKE 'e%'"},
+    {"contiguity": "followed_by", "group": {"steps": ROUND}, "times": {"from": 1, "to": 3}},
+    {"name": "d", "contiguity": "not_followed_by", "where": "action = 'x'"},
+    {"name": "e", "contiguity": "followed_by", "times": 2},
+]
+SKIP = {"strategy": "skip_to_last", "step": "e"}
 GOOD = [
     processor_document(
         select={"user": "login.user", "n": "COUNT(fail.*)", "sum": "SUM(fail.amount)"},
@@ -33,38 +49,10 @@ GOOD = [
         severity="high",
         tags=["a", "b"],
         owner="fraud",
-        examples=[
-            {
-                "events": [
-                    {"ts": at, "user": "eve", "action": action, "amount": 1.5}
-                    for at, action in enumerate(["fail", "fail", "fail", "login"])
-                ],
-                "matches": [{"fail": [0, 1, 2], "login": [3]}],
-                "timed_out": [],
-                "final_watermark_ms": 5,
-            }
-        ],
+        examples=[EXAMPLE | {"events": EVENTS, "final_watermark_ms": 5}],
     ),
     processor_document(
-        pattern={
-            "steps": [
-                {"name": "a", "where": "amount > 10 AND user LIKE 'e%'"},
-                {
-                    "contiguity": "followed_by",
-                    "group": {
-                        "steps": [
-                            {"name": "b", "where": "amount > AVG(a.amount)"},
-                            {"name": "c", "contiguity": "next", "subtype": "login"},
-                        ]
-                    },
-                    "times": {"from": 1, "to": 3},
-                },
-                {"name": "d", "contiguity": "not_followed_by", "where": "action = 'x'"},
-                {"name": "e", "contiguity": "followed_by", "times": 2},
-            ],
-            "within": "1 hour",
-            "after_match_skip": {"strategy": "skip_to_last", "step": "e"},
-        },
+        pattern={"steps": STEPS, "within": "1 hour", "after_match_skip": SKIP},
         key_by=["user", "LOWER(action)"],
         examples=[{"events": [{"ts": 1, "user": "u", "action": "x", "amount": 11}], "matches": []}],
     ),
@@ -157,7 +145,7 @@ def points_into(pointer: str, document: Any) -> bool:
 
 
 @pytest.fixture(scope="module")
-def lasting_service(migrated_store: Callable[[str], str]) -> Iterator[ServiceUnderTest]:
+def lasting_service(migrated_store: Callable[[str], str]) -> Iterator[Service]:
     """One service for all mutants."""
     with running_service(migrated_store("sqlite"), raise_failures=False) as service:
         stream = STREAM | {"schema": f"{STREAM['schema']}, type STRING"}
@@ -165,7 +153,7 @@ def lasting_service(migrated_store: Callable[[str], str]) -> Iterator[ServiceUnd
         yield service
 
 
-def test_the_good_documents_are_good(lasting_service: ServiceUnderTest) -> None:
+def test_the_good_documents_are_good(lasting_service: Service) -> None:
     for document in GOOD:
         answer = lasting_service.client.post("/v1/validate", json=document)
         assert answer.status_code == 200, answer.text
@@ -175,9 +163,7 @@ def test_the_good_documents_are_good(lasting_service: ServiceUnderTest) -> None:
     "seed",
     [pytest.param(seed, marks=[pytest.mark.nightly] if seed > 3 else []) for seed in range(SEEDS)],
 )
-def test_a_mutant_is_taken_or_refused_with_its_place(
-    lasting_service: ServiceUnderTest, seed: int
-) -> None:
+def test_a_mutant_is_taken_or_refused_with_its_place(lasting_service: Service, seed: int) -> None:
     choice = random.Random(seed)  # noqa: S311 - no secret
     statuses: Counter[int] = Counter()
     for _ in range(MUTANTS):

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from api.store.database import Database
 from tests.api.documents import STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 from tests.patience import PATIENCE_SECONDS
 
 PUT_OFF = 503
@@ -32,11 +32,11 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def impatient(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServiceUnderTest]:
+def impatient(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """A service with the stream `logins` that waits for locks hardly at all."""
     monkeypatch.setattr("api.store.database.LOCK_TIMEOUT_MS", 50)
     with running_service(database_url) as service:
-        service.client.post("/v1/streams", json=STREAM)
+        service.done("POST", "/v1/streams", STREAM)
         yield service
 
 
@@ -83,17 +83,14 @@ def test_many_writers_at_once_are_answered_and_epochs_have_no_gaps(
     listening: ListeningService, writers: int, writes: int
 ) -> None:
     answers, ready = asyncio.run(all_at_once(listening, writers, writes))
-
     counted = Counter(answer.status_code for answer in answers)
     assert set(counted) <= {201, PUT_OFF}, counted
     assert counted[201] > 0
     assert all(is_put_off(answer) for answer in answers if answer.status_code == PUT_OFF)
     assert set(ready) == {200}
-
-    client = listening.service.client
-    changes = client.get("/v1/changes?stream=logins&limit=500").json()["items"]
-    newest = client.get("/v1/streams/logins").json()["epoch"]
+    newest = listening.service.epoch()
     assert newest == 1 + counted[201]  # the first is the stream's own
+    changes = listening.service.log(stream="logins", limit=500)
     assert sorted(change["epoch"] for change in changes) == list(range(1, newest + 1))
 
 
@@ -123,47 +120,40 @@ def lock_held_elsewhere(url: str) -> Iterator[None]:
 
 
 def test_a_lock_held_elsewhere_puts_writers_off_while_reads_go_on(
-    impatient: ServiceUnderTest,
+    impatient: Service,
 ) -> None:
-    client = impatient.client
     with lock_held_elsewhere(impatient.url):
         for _ in range(10):  # more than may write at once
-            answer = client.post("/v1/processors", json=processor_document())
+            answer = impatient.send("POST", "/v1/processors", processor_document())
             assert is_put_off(answer), answer.text
             assert "Nothing was changed" in answer.json()["detail"]
-        assert client.get("/v1/streams/logins").status_code == 200
-        assert client.get("/v1/streams/logins/snapshot").status_code == 200
-        assert client.get("/readyz").status_code == 200
-    assert client.post("/v1/processors", json=processor_document()).status_code == 201
+        for path in ("/v1/streams/logins", "/v1/streams/logins/snapshot", "/readyz"):
+            assert impatient.client.get(path).status_code == 200
+    impatient.publish()
 
 
 def test_whoever_writes_too_long_puts_others_off(
-    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    with_stream: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runtime = with_stream.app.state.runtime
-    monkeypatch.setattr(runtime.writers, "_wait_seconds", 0.05)
-    turns = [None] * with_stream.database.writers
+    writers = with_stream.app.state.runtime.writers
+    monkeypatch.setattr(writers, "_wait_seconds", 0.05)
 
     async def take_all_turns() -> None:
-        limiter = runtime.writers._turns_of_this_loop()
-        for _ in turns:
+        limiter = writers._turns_of_this_loop()
+        for _ in range(with_stream.database.writers):
             limiter.acquire_on_behalf_of_nowait(object())
 
     portal = with_stream.client.portal
     assert portal is not None
     portal.call(take_all_turns)
-    answer = with_stream.client.post("/v1/processors", json=processor_document())
+    answer = with_stream.send("POST", "/v1/processors", processor_document())
     assert is_put_off(answer), answer.text
-    assert with_stream.client.get("/v1/streams/logins").json()["epoch"] == 1
+    assert with_stream.epoch() == 1
 
 
-@pytest.mark.parametrize(
-    "setting", ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"]
-)
-def test_nothing_on_postgresql_waits_for_ever(
-    migrated_store: Callable[[str], str], setting: str
-) -> None:
+def test_nothing_on_postgresql_waits_for_ever(migrated_store: Callable[[str], str]) -> None:
     database = Database(migrated_store("postgresql"))
     with database.reading() as session:
-        assert session.scalar(text(f"SHOW {setting}")) not in {"0", None}
+        for kind in ("lock", "statement", "idle_in_transaction_session"):
+            assert session.scalar(text(f"SHOW {kind}_timeout")) not in {"0", None}
     database.close()

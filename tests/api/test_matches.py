@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from api.matches import export, repository
 from cep.instants import instant_ms
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
+from contract.service.tokens import Role
 from tests.api.documents import STREAM
-from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.running import START_MS, Service, running_service
 from tests.api.serving import Served, served
 from tests.api.triage import bulk, found, post
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
@@ -31,7 +32,7 @@ PATH = "/v1/streams/logins/matches"
 STREAMS = itertools.count()
 
 
-def listed(service: ServiceUnderTest, query: str = "") -> list[int]:
+def listed(service: Service, query: str = "") -> list[int]:
     """Return the event times of listed matches, as milliseconds after the start."""
     items = service.get(f"{PATH}?{query}")["items"]
     return [match["output"]["failures"] for match in items]
@@ -39,43 +40,42 @@ def listed(service: ServiceUnderTest, query: str = "") -> list[int]:
 
 def told(text: str) -> list[tuple[str, int, int]]:
     """Return the events in an answer: name, id, and the number in the output."""
-    events = []
-    for block in text.split("\n\n"):
-        lines = [line.split(": ", 1) for line in block.split("\n")]
-        fields = {line[0]: line[1] for line in lines if len(line) > 1 and line[0]}
-        if "data" in fields:
-            number = json.loads(fields["data"])["output"]["failures"]
-            events.append((fields["event"], int(fields["id"]), number))
-    return events
+    blocks = [
+        dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+        for block in text.split("\n\n")
+    ]
+    return [
+        (each["event"], int(each["id"]), json.loads(each["data"])["output"]["failures"])
+        for each in blocks
+        if "data" in each
+    ]
 
 
-def listen(service: ServiceUnderTest, query: str = "wait=0.2s", **headers: str) -> Any:
+def listen(service: Service, query: str = "wait=0.2s", **headers: str) -> Any:
     answer = service.client.get(f"{PATH}/stream?{query}", headers=headers)
     assert answer.status_code == 200, answer.text
     return told(answer.text)
 
 
-def test_a_match_posted_again_is_not_added_again(with_stream: ServiceUnderTest) -> None:
+def test_a_match_posted_again_is_not_added_again_but_on_another_stream(
+    with_stream: Service,
+) -> None:
     assert post(with_stream, found(1), found(2)) == {"added": 2, "known": 0}
     assert post(with_stream, found(2), found(3), found(3)) == {"added": 1, "known": 2}
     assert listed(with_stream) == [3, 2, 1]
-
-
-def test_the_same_match_on_another_stream_is_another_one(with_stream: ServiceUnderTest) -> None:
-    with_stream.client.post("/v1/streams", json=STREAM | {"name": "other"})
-    post(with_stream, found(1))
+    with_stream.done("POST", "/v1/streams", STREAM | {"name": "other"})
     assert post(with_stream, found(1), path="/v1/streams/other/matches")["added"] == 1
 
 
-def test_one_match_is_shown_with_its_events(with_stream: ServiceUnderTest) -> None:
+def test_one_match_is_shown_with_its_events(with_stream: Service) -> None:
     post(with_stream, found(1, key=["eve", 7, None], output={"failures": 1, "ratio": 0.5}))
-    (summary,) = with_stream.client.get(PATH).json()["items"]
+    (summary,) = with_stream.get(PATH)["items"]
     assert "events" not in summary
-    whole = with_stream.client.get(f"{PATH}/{summary['match_id']}").json()
+    whole = with_stream.get(f"{PATH}/{summary['match_id']}")
     assert whole == summary | {"events": {"login": [{"user": "eve"}]}}
     assert (whole["key"], whole["output"]["ratio"]) == (["eve", 7, None], 0.5)
     assert (whole["end"], whole["job"]) == ("2027-01-15T08:00:00.001Z", "main")
-    assert with_stream.client.get(f"{PATH}/unknown-match-id").status_code == 404
+    with_stream.get(f"{PATH}/unknown-match-id", expect=404)
 
 
 FILTERS = [
@@ -96,7 +96,7 @@ FILTERS = [
 ]
 
 
-def test_matches_are_filtered(with_stream: ServiceUnderTest) -> None:
+def test_matches_are_filtered(with_stream: Service) -> None:
     post(
         with_stream,
         found(1),
@@ -113,15 +113,12 @@ def test_matches_are_filtered(with_stream: ServiceUnderTest) -> None:
         assert [number for _, _, number in heard] == numbers[::-1], query
 
 
-def test_pages_stay_right_while_matches_come_in(with_stream: ServiceUnderTest) -> None:
+def test_pages_stay_right_while_matches_come_in(with_stream: Service) -> None:
     post(with_stream, *map(found, range(5)))
-    page = with_stream.client.get(f"{PATH}?limit=2").json()
-    seen = [page]
-    while page["next_cursor"]:
-        post(with_stream, found(100 + len(seen)))
-        page = with_stream.client.get(f"{PATH}?limit=2&cursor={page['next_cursor']}").json()
-        seen.append(page)
-    numbers = [[match["output"]["failures"] for match in page["items"]] for page in seen]
+    numbers = []
+    for page in with_stream.pages(PATH, limit=2):
+        numbers.append([match["output"]["failures"] for match in page["items"]])
+        post(with_stream, found(100 + len(numbers)))
     assert numbers == [[4, 3], [2, 1], [0]]
 
 
@@ -132,7 +129,7 @@ def test_pages_stay_right_while_matches_come_in(with_stream: ServiceUnderTest) -
 )
 @slow_property()
 def test_pages_by_event_time_have_each_match_once_and_in_order(
-    with_stream: ServiceUnderTest, ends: list[int], limit: int, sort: str
+    with_stream: Service, ends: list[int], limit: int, sort: str
 ) -> None:
     stream = f"s{next(STREAMS)}"
     with_stream.client.post("/v1/streams", json=STREAM | {"name": stream})
@@ -154,7 +151,7 @@ def test_pages_by_event_time_have_each_match_once_and_in_order(
 @example(start_ms=-1_500, span_ms=3_000, ends=[0, 499, 500, 1_499, 1_500, 3_000])
 @slow_property()
 def test_a_summary_counts_each_match_once_in_few_buckets(
-    with_stream: ServiceUnderTest, start_ms: int, span_ms: int, ends: list[int]
+    with_stream: Service, start_ms: int, span_ms: int, ends: list[int]
 ) -> None:
     stream = f"s{next(STREAMS)}"
     with_stream.client.post("/v1/streams", json=STREAM | {"name": stream})
@@ -181,7 +178,7 @@ def test_a_summary_counts_each_match_once_in_few_buckets(
 
 
 def test_matches_are_exported_as_csv_and_as_lines_of_json(
-    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    with_stream: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "_PAGE", 2)
     post(with_stream, *[found(n, output={"failures": n, "note": '=1+1,"'}) for n in range(5)])
@@ -193,15 +190,15 @@ def test_matches_are_exported_as_csv_and_as_lines_of_json(
     assert [json.loads(row["output"])["failures"] for row in rows] == [4, 3, 2, 1, 0]
     assert rows[0]["key"] == '["eve"]'
     assert not any(value.startswith("=") for row in rows for value in row.values())
-    answer = with_stream.client.get(f"{PATH}/export?format=jsonl")
-    written = [json.loads(line) for line in answer.text.splitlines()]
-    assert [match["output"]["failures"] for match in written] == [9, 4, 3, 2, 1, 0]
-    assert with_stream.client.get("/v1/streams/none/matches/export").status_code == 404
+    written = with_stream.client.get(f"{PATH}/export?format=jsonl").text.splitlines()
+    numbers = [json.loads(line)["output"]["failures"] for line in written]
+    assert numbers == [9, 4, 3, 2, 1, 0]
+    with_stream.get("/v1/streams/none/matches/export", expect=404)
 
 
 @pytest.mark.parametrize("sort", ["-number", "-end", "end"])
 def test_a_search_through_many_matches_goes_on_from_page_to_page(
-    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch, sort: str
+    with_stream: Service, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
     monkeypatch.setattr(repository, "SEARCHED_AT_ONCE", 3)
     monkeypatch.setattr(repository, "SEARCH_SECONDS", 0)
@@ -220,7 +217,7 @@ def test_a_search_through_many_matches_goes_on_from_page_to_page(
 
 
 def test_changing_all_that_a_long_search_finds_goes_on_where_it_ended(
-    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    with_stream: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repository, "SEARCHED_AT_ONCE", 3)
     monkeypatch.setattr(repository, "SEARCH_SECONDS", 0)
@@ -235,7 +232,7 @@ def test_changing_all_that_a_long_search_finds_goes_on_where_it_ended(
 
 
 def test_a_summary_of_very_many_matches_counts_the_newest(
-    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    with_stream: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repository, "SEARCHED_AT_ONCE", 3)
     post(with_stream, *[found(n, key=[n % 2]) for n in range(11)])
@@ -249,19 +246,9 @@ def test_a_summary_of_very_many_matches_counts_the_newest(
     assert newest["first"] == whole["last"][:-4] + "008Z"
 
 
-def test_of_too_many_matches_the_oldest_are_let_go(service: ServiceUnderTest) -> None:
-    service.begin_with_stream(matches_per_stream=6, matches_per_processor=3)
-    post(service, *[found(number) for number in range(5)])
-    assert listed(service) == [4, 3, 2]
-    post(service, *[found(number, processor_id=f"p{number}") for number in range(5, 9)])
-    assert listed(service) == [8, 7, 6, 5, 4, 3]
-    post(service, *[found(number, processor_id="many") for number in range(9, 14)])
-    assert listed(service) == [13, 12, 11, 8]
-
-
 @pytest.mark.parametrize("limit", ["matches_per_stream", "matches_per_processor"])
 def test_a_change_removes_only_some_of_far_too_many(
-    service: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch, limit: str
+    service: Service, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     """A limit that was lowered by a million would else block all writers for a minute."""
     monkeypatch.setattr(repository, "FORGOTTEN_AT_ONCE", 3)
@@ -273,37 +260,37 @@ def test_a_change_removes_only_some_of_far_too_many(
     assert left == [[7, 6, 5, 4, 3], [8, 7, 6], [9, 8]]
 
 
-def test_timeouts_do_not_push_out_matches_of_their_rule(service: ServiceUnderTest) -> None:
+def test_of_too_many_matches_the_oldest_are_let_go(service: Service) -> None:
+    service.begin_with_stream(matches_per_stream=6, matches_per_processor=3)
+    post(service, *[found(number) for number in range(5)])
+    assert listed(service) == [4, 3, 2]
+    post(service, *[found(number, processor_id=f"p{number}") for number in range(5, 9)])
+    assert listed(service) == [8, 7, 6, 5, 4, 3]
+    post(service, *[found(number, processor_id="many") for number in range(9, 14)])
+    assert listed(service) == [13, 12, 11, 8]
+    # Timeouts do not push out matches of their rule.
     service.begin_with_stream(matches_per_processor=3)
     post(service, *[found(number) for number in range(3)])
     post(service, *[found(number, kind="timeout") for number in range(3, 9)])
     assert listed(service) == [8, 7, 6, 2, 1, 0]
 
 
-def test_a_listener_hears_only_what_is_new_or_what_it_has_missed(
-    with_stream: ServiceUnderTest,
-) -> None:
+@pytest.mark.long
+def test_a_listener_hears_only_what_is_new_or_what_it_has_missed(with_stream: Service) -> None:
     post(with_stream, found(1), found(2, kind="timeout"))
     assert listen(with_stream) == []
     assert listen(with_stream, "after=0&wait=0s") == [("match", 1, 1), ("timeout", 2, 2)]
     last = {"Last-Event-ID": "1"}
     assert listen(with_stream, "after=0&wait=0s", **last) == [("timeout", 2, 2)]
-
-
-@pytest.mark.long
-def test_a_listener_of_another_store_begins_with_what_is_new(
-    with_stream: ServiceUnderTest,
-) -> None:
-    post(with_stream, found(1))
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor() as pool:  # of another store it begins with what is new
         listening = pool.submit(listen, with_stream, "after=900&wait=5s")
         with_stream.wait_for_reader()
-        post(with_stream, found(2))
-        assert listening.result() == [("match", 2, 2)]
+        post(with_stream, found(3))
+        assert listening.result() == [("match", 3, 3)]
 
 
 @pytest.mark.long
-def test_a_long_backlog_is_heard_whole_and_in_order(with_stream: ServiceUnderTest) -> None:
+def test_a_long_backlog_is_heard_whole_and_in_order(with_stream: Service) -> None:
     for start in (0, 130):
         post(with_stream, *map(found, range(start, start + 130)))
     heard = listen(with_stream, "after=0&wait=5s")
@@ -311,7 +298,7 @@ def test_a_long_backlog_is_heard_whole_and_in_order(with_stream: ServiceUnderTes
 
 
 def test_writers_at_once_give_each_match_a_number_of_its_own(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     with running_service(with_stream.url) as other, ThreadPoolExecutor(4) as pool:
         for service in (with_stream, other):
@@ -326,7 +313,7 @@ def test_writers_at_once_give_each_match_a_number_of_its_own(
     assert {match["output"]["failures"] for match in items} == set(numbers)
 
 
-def test_only_so_many_listen_at_once(service: ServiceUnderTest) -> None:
+def test_only_so_many_listen_at_once(service: Service) -> None:
     service.begin_with_stream(match_listeners=1)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(listen, service, f"wait={FAR_LONGER_SECONDS:g}s")
@@ -349,12 +336,11 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_malformed_match_is_refused_with_its_place(with_stream: ServiceUnderTest) -> None:
+def test_a_malformed_match_is_refused_with_its_place(with_stream: Service) -> None:
     for fields, pointer in MALFORMED:
         body = {"job": "main", "matches": [found(1), found(2, **fields)]}
-        answer = with_stream.client.post(PATH, json=body)
-        assert answer.status_code == 422
-        assert answer.json()["errors"][0]["pointer"] == f"/matches/1/{pointer}"
+        answer = with_stream.post(PATH, Role.ADMIN, body, expect=422)
+        assert answer["errors"][0]["pointer"] == f"/matches/1/{pointer}"
     assert listed(with_stream) == []
 
 
@@ -362,15 +348,18 @@ def test_a_malformed_match_is_refused_with_its_place(with_stream: ServiceUnderTe
 def two_processes(database_url: str, tmp_path: Path) -> Iterator[list[Served]]:
     """Two services, each a process of its own, on one store that has the stream `logins`."""
     with ExitStack() as stack:
-        probes = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
-        ports = [probe.getsockname()[1] for probe in probes]
-        stack.close()
+        ports = two_free_ports()
         services = [stack.enter_context(served(tmp_path, database_url, port)) for port in ports]
         services[1].token = services[0].token
-        assert httpx2.post(
-            f"{services[0].url}/v1/streams", json=STREAM, headers=services[0].authorization
-        ).is_success
+        path, headers = f"{services[0].url}/v1/streams", services[0].authorization
+        httpx2.post(path, json=STREAM, headers=headers).raise_for_status()
         yield services
+
+
+def two_free_ports() -> list[int]:
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
+        return [probe.getsockname()[1] for probe in probes]
 
 
 @pytest.mark.long
@@ -378,12 +367,9 @@ def test_a_match_posted_to_one_process_is_heard_at_once_at_another(
     two_processes: list[Served],
 ) -> None:
     heard_by, posted_to = two_processes
-    with httpx2.stream(
-        "GET",
-        f"{heard_by.url}{PATH}/stream",
-        headers=heard_by.authorization,
-        timeout=PATIENCE_SECONDS,
-    ) as answer:
+    headers = heard_by.authorization
+    listening = httpx2.Client(base_url=heard_by.url, headers=headers, timeout=PATIENCE_SECONDS)
+    with listening, listening.stream("GET", f"{PATH}/stream") as answer:
         assert answer.headers["Content-Type"].startswith("text/event-stream")
         lines = answer.iter_lines()
         assert next(lines) == ": listening"

@@ -14,9 +14,11 @@ from api.offline.testing import Surroundings, outcomes_of
 from api.trials.processes import TrialProcesses
 from cep.definition.rule_files import FileDocument, read_documents
 from cep.pattern.document.text import SourceDocument
+from contract.service.tokens import Role
 from discoverers import DiscovererSurroundings, create_discoverer
 from discoverers.assembly import assemble
 from discoverers.files import FilesDiscoverer
+from tests.api.commands import write
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 
@@ -128,9 +130,8 @@ def lasting(migrated_store: Callable[[str], str]) -> Iterator[ListeningService]:
 
 
 def published(service: ListeningService, document: Document, _folder: Path) -> Told:
-    answer = service.service.client.post("/v1/processors", json=document)
-    assert answer.status_code == 422, answer.text
-    return told_by_pointers(answer.json()["errors"], document)
+    answer = service.service.post("/v1/processors", Role.ADMIN, document, expect=422)
+    return told_by_pointers(answer["errors"], document)
 
 
 def drafted(service: ListeningService, document: Document, _folder: Path) -> Told:
@@ -144,17 +145,8 @@ def drafted(service: ListeningService, document: Document, _folder: Path) -> Tol
     return told_by_pointers(answer["problems"], document)
 
 
-def planned(service: ListeningService, document: Document, folder: Path) -> Told:
-    return plan(service, document, folder)
-
-
-def planned_with_its_stream(service: ListeningService, document: Document, folder: Path) -> Told:
-    (folder / "stream.yaml").write_text(yaml.safe_dump(NEW))
-    return plan(service, document | {"stream": "new"}, folder)
-
-
 def plan(service: ListeningService, document: Document, folder: Path) -> Told:
-    (folder / "rule.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    write(folder / "rule.yaml", document)
     documents, unreadable = read_documents([folder])
     assert unreadable == []
     with service.client() as client:
@@ -163,12 +155,15 @@ def plan(service: ListeningService, document: Document, folder: Path) -> Told:
     return {(problem.path, problem.message) for problem in problems}
 
 
+def planned_with_its_stream(service: ListeningService, document: Document, folder: Path) -> Told:
+    write(folder / "stream.yaml", NEW)
+    return plan(service, document | {"stream": "new"}, folder)
+
+
 def discovered(_service: ListeningService, document: Document, folder: Path) -> Told:
-    (folder / "stream.yaml").write_text(yaml.safe_dump(TAGGED))
-    (folder / "good.yaml").write_text(
-        yaml.safe_dump(processor_document(id="good", stream="tagged"))
-    )
-    (folder / "rule.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    write(folder / "stream.yaml", TAGGED)
+    write(folder / "good.yaml", processor_document(id="good", stream="tagged"))
+    write(folder / "rule.yaml", document)
     config = {"type": "directory", "path": str(folder), "settle_seconds": 0}
     discoverer = create_discoverer(config, DiscovererSurroundings(stream="tagged", environment={}))
     assert isinstance(discoverer, FilesDiscoverer)
@@ -189,8 +184,8 @@ def told_by_pointers(flaws: list[Document], document: Document) -> Told:
 
 
 def checked_in_files(_service: ListeningService, document: Document, folder: Path) -> Told:
-    (folder / "stream.yaml").write_text(yaml.safe_dump(TAGGED))
-    (folder / "rule.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    write(folder / "stream.yaml", TAGGED)
+    write(folder / "rule.yaml", document)
     documents, _ = read_documents([folder])
     streams, _ = streams_at_hand(documents, [folder], [])
     around = Surroundings(streams, None, TrialProcesses(1, 100))
@@ -200,65 +195,54 @@ def checked_in_files(_service: ListeningService, document: Document, folder: Pat
     return {(problem.path, problem.message) for problem in rule.problems}
 
 
-WAYS = [published, drafted, planned, planned_with_its_stream, discovered, checked_in_files]
+WAYS = [published, drafted, plan, planned_with_its_stream, discovered, checked_in_files]
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_every_way_tells_the_same(case: str, lasting: ListeningService, tmp_path: Path) -> None:
     changes, paths = WRONG[case]
     document = processor_document(stream="tagged") | changes
-    answers = {way.__name__: way(lasting, document, folder_of(way, tmp_path)) for way in WAYS}
+    answers = {}
+    for way in WAYS:
+        folder = tmp_path / way.__name__
+        folder.mkdir()
+        answers[way.__name__] = way(lasting, document, folder)
     first = answers["published"]
     assert {path for path, _ in first} == paths
     assert answers == dict.fromkeys(answers, first)
 
 
-def folder_of(way: Callable[..., Told], parent: Path) -> Path:
-    folder = parent / way.__name__
-    folder.mkdir()
-    return folder
-
-
 @pytest.mark.parametrize("way", WAYS)
-def test_mistakes_of_every_kind_are_told_at_once(
+def test_mistakes_of_every_kind_are_told_at_once_also_without_an_id(
     way: Callable[..., Told], lasting: ListeningService, tmp_path: Path
 ) -> None:
     document = processor_document(stream="tagged") | EVERYTHING
     assert {path for path, _ in way(lasting, document, tmp_path)} == ALL_PATHS
+    without = processor_document(stream="tagged", key_by=["usr"])
+    del without["id"]
+    assert {path for path, _ in way(lasting, without, tmp_path)} == {"id", "key_by[0]"}
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_document_without_an_id_is_refused_for_the_rest_as_well(
-    way: Callable[..., Told], lasting: ListeningService, tmp_path: Path
-) -> None:
-    document = processor_document(stream="tagged", key_by=["usr"])
-    del document["id"]
-    assert {path for path, _ in way(lasting, document, tmp_path)} == {"id", "key_by[0]"}
-
-
-def test_an_unknown_stream_does_not_hide_the_rest(lasting: ListeningService) -> None:
-    client = lasting.service.client
-    document = processor_document(stream="nowhere")
-    assert client.post("/v1/validate", json=document).status_code == 404
-    answer = client.post("/v1/validate", json=document | {"severity": "hgh", "key_by": ["user +"]})
-    assert answer.status_code == 422
-    pointers = [flaw["pointer"] for flaw in answer.json()["errors"]]
-    assert pointers == ["/severity", "/key_by/0", "/stream"]
-
-
-def test_another_id_than_that_of_the_path_does_not_hide_the_rest(lasting: ListeningService) -> None:
-    document = processor_document(stream="tagged", key_by=["usr"])
-    answer = lasting.service.client.put(
-        "/v1/processors/another", json=document, headers={"If-Match": "*"}
-    )
-    assert [flaw["pointer"] for flaw in answer.json()["errors"]] == ["/key_by/0", "/id"]
-
-
-def test_examples_are_run_whatever_else_is_wrong(lasting: ListeningService) -> None:
+def test_what_is_beside_a_document_does_not_hide_the_rest_of_it(lasting: ListeningService) -> None:
+    """An unknown stream, another id than that of the path, examples."""
+    service, elsewhere = lasting.service, processor_document(stream="nowhere")
+    service.post("/v1/validate", Role.ADMIN, elsewhere, expect=404)
+    wrong = processor_document(stream="tagged", key_by=["usr"])
     example = {"events": [{"ts": 1, "user": "u"}], "matches": [{"fail": [0]}]}
-    document = processor_document(stream="tagged", severity="hgh", examples=[example])
-    errors = lasting.service.client.post("/v1/validate", json=document).json()["errors"]
-    assert [flaw["pointer"] for flaw in errors] == ["/severity", "/examples/0/matches"]
+    failing = processor_document(stream="tagged", severity="hgh", examples=[example])
+    for method, path, document, pointers in (
+        (
+            "POST",
+            "/v1/validate",
+            elsewhere | {"severity": "hgh", "key_by": ["user +"]},
+            ["/severity", "/key_by/0", "/stream"],
+        ),
+        ("PUT", "/v1/processors/another", wrong, ["/key_by/0", "/id"]),
+        ("POST", "/v1/validate", failing, ["/severity", "/examples/0/matches"]),
+    ):
+        answer = service.send(method, path, document)
+        assert answer.status_code == 422
+        assert [flaw["pointer"] for flaw in answer.json()["errors"]] == pointers
 
 
 def test_the_good_document_is_good(lasting: ListeningService, tmp_path: Path) -> None:

@@ -10,27 +10,27 @@ from api.web.problems import Refusal
 from contract.asked_keys import KEYS_ASKED
 from contract.service.tokens import Role
 from tests.api.jobs import ReportingJob, running
-from tests.api.running import START_MS, ServiceUnderTest
+from tests.api.running import START_MS, Service
 
 PATH = "/v1/processors/failed-logins/partial-matches"
-PARTIAL = {
-    "version": 1,
-    "steps": [{"name": "fail", "count": 2, "first_ms": START_MS, "last_ms": START_MS + 1_000}],
-    "started_ms": START_MS,
-    "last_ms": START_MS + 1_000,
-    "expires_ms": START_MS + 600_000,
-    "awaited": ["login", "gone"],
-}
+
+
+def partial_match(started_ms: int, last_ms: int, expires_ms: int, *more: str) -> dict[str, Any]:
+    """Return what a job tells of two failures that wait for a third."""
+    times = {"started_ms": started_ms, "last_ms": last_ms, "expires_ms": expires_ms}
+    step = {"name": "fail", "count": 2, "first_ms": started_ms, "last_ms": last_ms}
+    return {"version": 1, "steps": [step], "awaited": ["fail", *more]} | times
+
+
+PARTIAL = partial_match(START_MS, START_MS + 1_000, START_MS + 600_000, "gone")
 
 
 @pytest.fixture
-def job(with_rule: ServiceUnderTest) -> ReportingJob:
+def job(with_rule: Service) -> ReportingJob:
     return ReportingJob(with_rule)
 
 
-def read(
-    service: ServiceUnderTest, key: str = "eve", status: int = 200, role: Role = Role.VIEWER
-) -> Any:
+def read(service: Service, key: str = "eve", status: int = 200, role: Role = Role.VIEWER) -> Any:
     return service.get(PATH, role, expect=status, key=key)
 
 
@@ -54,7 +54,7 @@ def test_a_key_is_asked_told_by_its_job_alone_and_read(job: ReportingJob) -> Non
     assert partial["steps"][0]["count"] == 2
     assert partial["expires"] == "2027-01-15T08:10:00.000Z"
     assert partial["awaited"] == [
-        {"name": "login", "condition": "action = 'login'"},
+        {"name": "fail", "condition": "action = 'fail'"},
         {"name": "gone", "condition": ""},
     ]
     job.tell({"id": question["id"], "batch_id": 8, "open": 0})
@@ -121,9 +121,8 @@ def test_a_key_that_is_none_is_refused(job: ReportingJob) -> None:
     assert read(job.service, "x" * 3_000, 422)
 
 
-@pytest.mark.parametrize(
-    ("text", "columns", "values"),
-    [
+def test_keys_are_read_as_they_are_written_and_what_is_none_is_told() -> None:
+    keys: list[tuple[str, list[str], list[Any]]] = [
         ("", [], []),
         ("eve", ["user"], ["eve"]),
         ("eve, adam", ["user"], ["eve, adam"]),
@@ -131,18 +130,13 @@ def test_a_key_that_is_none_is_refused(job: ReportingJob) -> None:
         ('["eve", 7]', ["user", "shop"], ["eve", 7]),
         ('["[eve]"]', ["user"], ["[eve]"]),
         ("[null]", ["user"], [None]),
-    ],
-)
-def test_keys_are_read_as_they_are_written(
-    text: str, columns: list[str], values: list[Any]
-) -> None:
-    assert key_of_text(text, columns) == values
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [("eve", []), ("eve", ["user", "shop"]), ("[1, 2]", ["user"]), ("[", ["a"])],
-)
-def test_what_is_no_key_is_told(text: str, columns: list[str]) -> None:
-    with pytest.raises(Refusal):
-        key_of_text(text, columns)
+    ]
+    for text, columns, values in keys:
+        assert key_of_text(text, columns) == values
+    no_keys: tuple[tuple[str, list[str]], ...] = (
+        *(("eve", []), ("eve", ["user", "shop"])),
+        *(("[1, 2]", ["user"]), ("[", ["a"])),
+    )
+    for text, columns in no_keys:
+        with pytest.raises(Refusal):
+            key_of_text(text, columns)

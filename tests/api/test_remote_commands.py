@@ -10,18 +10,14 @@ import yaml
 from api.client import Client, Processor
 from api.remote import changing, known_rules
 from contract.service.tokens import Role
-from tests.api.commands import Run
+from tests.api.commands import STEERING, Run
 from tests.api.documents import PATTERN, STREAM, processor_document
 
 ID = "failed-logins"
-STEERING = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]"
 
 
 def publish(client: Client, name: str = ID, stream: str = "logins", **parts: object) -> Processor:
     return client.publish(stream, name, pattern=PATTERN, **parts)  # type: ignore[arg-type]
-
-
-# --- list
 
 
 def test_rules_are_listed_and_filtered(run: Run, client: Client) -> None:
@@ -66,25 +62,18 @@ def test_a_table_is_folded_between_words_and_whole_in_a_pipe(
 def test_text_of_others_does_not_steer_the_terminal(run: Run, client: Client) -> None:
     hostile = "\x1b[2J[bold]\u202e\x9b\nx"
     publish(client, owner=hostile, description=hostile, comment=hostile)
-    results = [
-        run("list"),
-        run("list", "--json"),
-        run("show", ID),
-        run("show", ID, "--format", "json"),
-        run("show", ID, "--version", 1),
-        run("show", ID, "--versions"),
-    ]
-    for result in results:
-        assert result.exit_code == 0
+    for read, words in (
+        (json.loads, ("list", "--json")),
+        (yaml.safe_load, ("show", ID)),
+        (json.loads, ("show", ID, "--format", "json")),
+        (yaml.safe_load, ("show", ID, "--version", 1)),
+        (None, ("show", ID, "--versions")),
+        (None, ("list",)),
+    ):
+        result = run(*words, code=0)
         assert not re.search(STEERING, result.output)
-    assert json.loads(results[1].stdout)["owner"] == hostile
-    assert yaml.safe_load(results[2].stdout)["owner"] == hostile
-    assert json.loads(results[3].stdout)["owner"] == hostile
-    assert yaml.safe_load(results[4].stdout)["owner"] == hostile
-    assert "\\x1b[2J[bold]\\u202e\\x9b\\nx" in results[0].stdout
-
-
-# --- show
+        assert read is None or read(result.stdout)["owner"] == hostile
+    assert "\\x1b[2J[bold]\\u202e\\x9b\\nx" in result.stdout
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
@@ -118,39 +107,35 @@ def test_a_deleted_rule_is_told_its_versions_shown_and_it_comes_back(
 ) -> None:
     publish(client)
     client.delete(ID)
-    result = run("show", ID)
-    assert result.exit_code == 1
-    assert f"rule {ID} was deleted; `percept rollback {ID} --to VERSION`" in result.stderr
+    told = f"rule {ID} was deleted; `percept rollback {ID} --to VERSION`"
+    assert told in run("show", ID, code=1).stderr
     assert yaml.safe_load(run("show", ID, "--version", 1).stdout)["stream"] == "logins"
-    assert run("rollback", ID, "--to", 1).exit_code == 0
+    run("rollback", ID, "--to", 1, code=0)
     assert client.get(ID).state == "published"
-
-
-# --- pause, resume
 
 
 def test_rules_are_paused_and_resumed_and_none_if_one_name_is_wrong(
     run: Run, client: Client
 ) -> None:
-    publish(client)
-    publish(client, "other")
-    dry = run("pause", ID, "other", "--dry-run")
-    assert dry.stdout == "".join(
+    def paused() -> list[bool]:
+        return [client.get(name).is_paused for name in (ID, "other")]
+
+    for name in (ID, "other"):
+        publish(client, name)
+    assert run("pause", ID, "other", "--dry-run").stdout == "".join(
         f"{name}: would be paused; it is published, version 1\n" for name in (ID, "other")
     )
-    assert not client.get(ID).is_paused
-    paused = run("pause", ID, "other", ID, "--comment", "too noisy")
-    assert (paused.exit_code, paused.stdout) == (0, f"{ID}: paused\nother: paused\n")
-    assert client.get(ID).is_paused
-    assert client.get("other").is_paused
-    again = run("pause", ID)
-    assert (again.exit_code, again.stdout) == (0, f"{ID}: nothing to do, it is paused, version 1\n")
+    assert paused() == [False, False]
+    done = run("pause", ID, "other", ID, "--comment", "too noisy", code=0)
+    assert done.stdout == f"{ID}: paused\nother: paused\n"
+    assert paused() == [True, True]
+    again = run("pause", ID, code=0)
+    assert again.stdout == f"{ID}: nothing to do, it is paused, version 1\n"
     assert run("resume", ID, "other").stdout == f"{ID}: resumed\nother: resumed\n"
-    assert not client.get(ID).is_paused
-    result = run("pause", ID, "faild-logins")
-    assert result.exit_code == 1
-    assert "there is no rule faild-logins. Did you mean 'failed-logins'?" in result.stderr
-    assert not client.get(ID).is_paused
+    assert paused() == [False, False]
+    told = "there is no rule faild-logins. Did you mean 'failed-logins'?"
+    assert told in run("pause", ID, "faild-logins", code=1).stderr
+    assert paused() == [False, False]
 
 
 def test_what_somebody_else_has_changed_meanwhile_is_left(
@@ -163,17 +148,13 @@ def test_what_somebody_else_has_changed_meanwhile_is_left(
         client.label(ID, owner="somebody else")
         return found
 
-    publish(client)
-    publish(client, "other")
+    for name in (ID, "other"):
+        publish(client, name)
     monkeypatch.setattr(changing, "rules_named", read_then_changed)
-    result = run("pause", ID, "other")
-    assert result.exit_code == 1
+    result = run("pause", ID, "other", code=1)
     assert f"{ID} was changed by somebody else meanwhile" in result.stderr
     assert result.stdout == "other: paused\n"
     assert not client.get(ID).is_paused
-
-
-# --- rollback
 
 
 def test_a_rule_gets_the_content_of_an_old_version(run: Run, client: Client) -> None:
@@ -197,27 +178,18 @@ def test_a_rule_or_version_that_is_not_there_is_told_with_those_that_are(
     run: Run, client: Client
 ) -> None:
     publish(client)
-    for words in (("rollback", ID, "--to", 7), ("show", ID, "--version", 7)):
-        result = run(*words)
-        assert result.exit_code == 1
-        assert f"rule {ID} has no version 7; it has 1" in result.stderr
-    for command, *options in (("show",), ("rollback", "--to", 1)):
-        result = run(command, "failed-login", *options)
-        assert result.exit_code == 1
-        assert "there is no rule failed-login. Did you mean 'failed-logins'?" in result.stderr
-    assert "Known here: 'failed-logins'." in run("show", "zzz").stderr
+    unknown = "there is no rule failed-login. Did you mean 'failed-logins'?"
+    for words, told in (
+        (("rollback", ID, "--to", 7), f"rule {ID} has no version 7; it has 1"),
+        (("show", ID, "--version", 7), f"rule {ID} has no version 7; it has 1"),
+        (("show", "failed-login"), unknown),
+        (("rollback", "failed-login", "--to", 1), unknown),
+        (("show", "zzz"), "Known here: 'failed-logins'."),
+    ):
+        assert told in run(*words, code=1).stderr
 
 
-# --- what goes wrong
-
-
-COMMANDS: list[tuple[object, ...]] = [
-    ("list",),
-    ("show", ID),
-    ("pause", ID),
-    ("resume", ID),
-    ("rollback", ID, "--to", 1),
-]
+COMMANDS = (("list",), ("show", ID), ("pause", ID), ("resume", ID), ("rollback", ID, "--to", 1))
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
@@ -229,23 +201,21 @@ def test_without_service_token_or_right_a_command_says_so(
     if words[0] == "resume":
         client.pause(ID)
     before = client.get(ID)
-    away = run(*words, "--url", f"http://127.0.0.1:{free_port}")
-    assert away.exit_code == 1
+    away = run(*words, "--url", f"http://127.0.0.1:{free_port}", code=1)
     assert "percept: " in away.stderr
-    wrong = run(*words, "--token", "percept_wrong")
-    assert (wrong.exit_code, "401" in wrong.stderr) == (1, True)
-    far = run(*words, "--url", "http://rules.example.com")
-    assert (far.exit_code, "unencrypted" in far.stderr.replace("\n", " ")) == (2, True)
-    viewer = run(*words, role=Role.VIEWER)
+    wrong = run(*words, "--token", "percept_wrong", code=1)
+    assert "401" in wrong.stderr
+    far = run(*words, "--url", "http://rules.example.com", code=2)
+    assert "unencrypted" in far.stderr.replace("\n", " ")
     reads = words[0] in {"list", "show"}
-    assert (viewer.exit_code, "403" in viewer.stderr) == ((0, False) if reads else (1, True))
+    viewer = run(*words, role=Role.VIEWER, code=0 if reads else 1)
+    assert ("403" in viewer.stderr) != reads
     assert client.get(ID) == before
     for result in (away, wrong, far, viewer):
         assert "Traceback" not in result.output
 
 
 def test_an_unknown_stream_and_an_impossible_name_are_told(run: Run) -> None:
-    assert run("list", "--stream", "nowhere").exit_code == 1
-    assert run("list", "--stream", "no stream").exit_code == 2
-    assert run("show", "no rule").exit_code == 2
-    assert run("list", "--state", "asleep").exit_code == 2
+    run("list", "--stream", "nowhere", code=1)
+    for words in (("list", "--stream", "no stream"), ("show", "no rule"), ("list", "--state", "x")):
+        run(*words, code=2)

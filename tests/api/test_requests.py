@@ -7,8 +7,9 @@ import pytest
 
 from api.observability import requests
 from tests.api.documents import STREAM, processor_document
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 
+JSON = {"Content-Type": "application/json"}
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
@@ -21,9 +22,8 @@ def problem(answer: Any, status: int) -> Any:
     return body
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "pointer", "detail"),
-    [
+def test_a_body_that_cannot_be_taken_is_refused_with_its_place(service: Service) -> None:
+    for body, status, pointer, detail in (
         ('{"name": ', 400, "", "Expecting value"),
         ('{"name": "a\\u0000b"}', 400, "/name", "NUL"),
         ('{"name": "\\ud800"}', 400, "/name", "surrogate"),
@@ -39,35 +39,41 @@ def problem(answer: Any, status: int) -> Any:
         ('{"name": "x", "nmae": 1}', 422, "/nmae", "not permitted"),
         ('["a list"]', 422, "", "mapping"),
         ("", 422, "", "required"),
-    ],
-)
-def test_a_body_that_cannot_be_taken_is_refused_with_its_place(
-    service: ServiceUnderTest, body: str | bytes, status: int, pointer: str, detail: str
-) -> None:
-    headers = {"Content-Type": "application/json"}
-    answer = service.client.post("/v1/streams", content=body, headers=headers)
-    errors = problem(answer, status)["errors"]
-    assert any(flaw["pointer"] == pointer and detail in flaw["detail"] for flaw in errors), errors
-
-
-def test_broken_json_is_located_by_line_and_column(service: ServiceUnderTest) -> None:
+    ):
+        errors = problem(service.client.post("/v1/streams", content=body, headers=JSON), status)[
+            "errors"
+        ]
+        assert any(flaw["pointer"] == pointer and detail in flaw["detail"] for flaw in errors), (
+            errors
+        )
     body = json.dumps(STREAM, indent=1).replace('"logins",', '"logins"')
-    headers = {"Content-Type": "application/json"}
-    answer = service.client.post("/v1/streams", content=body, headers=headers)
+    answer = service.client.post("/v1/streams", content=body, headers=JSON)
     (flaw,) = problem(answer, 400)["errors"]
     assert (flaw["line"], flaw["column"]) == (3, 2)
 
 
-def test_unknown_paths_and_methods_are_problem_documents_too(service: ServiceUnderTest) -> None:
+def test_unknown_paths_and_methods_are_problem_documents_too_and_make_no_series(
+    service: Service,
+) -> None:
     problem(service.client.get("/v2/anything"), 404)
     answer = service.client.delete("/v1/streams")
     problem(answer, 405)
     assert answer.headers["Allow"]
+    for number in range(3):
+        assert service.client.request(f"MINE{number}", "/v1/streams").status_code == 405
+    text = service.client.get("/metrics").text
+    assert "MINE" not in text
+    assert 'percept_http_request_seconds_count{method="other",route="/v1/streams"' in text
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_a_request_id_is_taken_over_if_it_is_sane(service: Service) -> None:
+    for given, is_kept in (("abc-1", True), ("a b", False), ("x" * 99, False)):
+        answer = service.client.get("/v1/streams", headers={"X-Request-ID": given})
+        assert (answer.headers["X-Request-ID"] == given) == is_kept
+
+
+def test_a_wrong_parameter_is_refused_with_its_name(service: Service) -> None:
+    for path in (
         "/v1/processors?cursor=nonsense",
         "/v1/processors?cursor=WyJhIl0",
         "/v1/processors?limit=0",
@@ -79,90 +85,55 @@ def test_unknown_paths_and_methods_are_problem_documents_too(service: ServiceUnd
         "/v1/changes?epoch=99999999999999999999",
         "/v1/streams/logins/epochs/0",
         "/v1/streams/logins/snapshot?wait=forever",
-    ],
-)
-def test_a_wrong_parameter_is_refused_with_its_name(service: ServiceUnderTest, path: str) -> None:
-    (flaw,) = problem(service.client.get(path), 422)["errors"]
-    assert flaw["pointer"].split("/")[0] in {"query", "path"}
+    ):
+        (flaw,) = problem(service.client.get(path), 422)["errors"]
+        assert flaw["pointer"].split("/")[0] in {"query", "path"}
 
 
-def test_a_body_that_is_too_large_is_refused_announced_or_not(service: ServiceUnderTest) -> None:
+def test_a_body_that_is_too_large_is_refused_announced_or_not(service: Service) -> None:
     service.begin_anew(max_body_bytes=2_000)
     large = json.dumps(processor_document(description="x" * 3_000)).encode()
-    headers = {"Content-Type": "application/json"}
     for content in (large, iter([large[:1_000], large[1_000:]])):
-        answer = service.client.post("/v1/validate", content=content, headers=headers)
-        problem(answer, 413)
+        problem(service.client.post("/v1/validate", content=content, headers=JSON), 413)
 
 
-def test_a_request_id_is_taken_over_if_it_is_sane(service: ServiceUnderTest) -> None:
-    for given, is_kept in (("abc-1", True), ("a b", False), ("x" * 99, False)):
-        answer = service.client.get("/v1/streams", headers={"X-Request-ID": given})
-        assert (answer.headers["X-Request-ID"] == given) == is_kept
-
-
-def test_metrics_count_requests_by_route_not_by_path(with_stream: ServiceUnderTest) -> None:
+def test_metrics_count_requests_by_route_not_by_path(with_stream: Service) -> None:
     for name in ("logins", "nothing"):
         with_stream.client.get(f"/v1/streams/{name}")
     text = with_stream.client.get("/metrics").text
     route = 'percept_http_request_seconds_count{method="GET",route="/v1/streams/{name}"'
-    assert f'{route},status="200",waited="no"}} 1.0' in text
-    assert f'{route},status="404",waited="no"}} 1.0' in text
+    for status in (200, 404):
+        assert f'{route},status="{status}",waited="no"}} 1.0' in text
     assert 'percept_stream_epoch{stream="logins"} 1.0' in text
 
 
-def test_methods_that_a_client_invents_make_no_series(service: ServiceUnderTest) -> None:
-    for number in range(3):
-        assert service.client.request(f"MINE{number}", "/v1/streams").status_code == 405
-    text = service.client.get("/metrics").text
-    assert "MINE" not in text
-    assert 'percept_http_request_seconds_count{method="other",route="/v1/streams"' in text
+def test_head_is_answered_wherever_get_is(with_rule: Service) -> None:
+    client, stream = with_rule.client, "/v1/streams/logins/matches/stream"
+    changing = {"x-request-id", "content-length", "content-security-policy"}
 
+    def shown(answer: Any) -> Any:
+        headers = {k: v for k, v in answer.headers.items() if k not in changing}
+        return answer.status_code, headers
 
-def test_head_is_answered_wherever_get_is(with_stream: ServiceUnderTest) -> None:
-    client = with_stream.client
-    client.post("/v1/processors", json=processor_document())
     for path in (
-        "/v1/streams",
-        "/v1/streams/logins/snapshot",
-        "/v1/streams/logins/matches/stream",
-        "/v1/processors/failed-logins",
-        "/v1/processors/unknown",
-        "/healthz",
-        "/metrics",
-        "/openapi.json",
-        "/streams/logins/rules",
-        "/favicon.ico",
+        *("/v1/streams", "/v1/streams/logins/snapshot", "/v1/processors/failed-logins"),
+        *("/v1/processors/unknown", "/healthz", "/metrics", "/openapi.json"),
+        *("/streams/logins/rules", "/favicon.ico"),
     ):
         head = client.head(path)
         assert head.content == b""
-        if not path.endswith("/stream"):  # it has no end
-            got = client.get(path)
-            assert head.status_code == got.status_code
-            changing = {"x-request-id", "content-length", "content-security-policy"}
-            shown = [
-                {k: v for k, v in answer.headers.items() if k not in changing}
-                for answer in (head, got)
-            ]
-            assert shown[0] == shown[1]
-    assert client.head("/v1/streams/logins/matches/stream").status_code == 200
-    assert with_stream.app.state.runtime.match_listeners.open == 0
+        assert shown(head) == shown(client.get(path))
+    head = client.head(stream)  # of what has no end
+    assert (head.status_code, head.content) == (200, b"")
+    assert with_rule.app.state.runtime.match_listeners.open == 0
     assert client.head("/v1/validate").status_code == 405
 
 
-def test_no_answer_is_kept_unless_it_says_so(with_stream: ServiceUnderTest) -> None:
-    client = with_stream.client
-    client.post("/v1/processors", json=processor_document())
+def test_no_answer_is_kept_unless_it_says_so(with_rule: Service) -> None:
+    client = with_rule.client
     for path in (
-        "/v1/streams",
-        "/v1/tokens",
-        "/v1/changes",
-        "/v1/streams/unknown",
-        "/v1/streams?nmae=1",
-        "/healthz",
-        "/metrics",
-        "/session",
-        "/nowhere",
+        *("/v1/streams", "/v1/tokens", "/v1/changes", "/v1/streams/unknown", "/v1/streams?nmae=1"),
+        *("/healthz", "/metrics", "/session", "/nowhere"),
     ):
         assert client.get(path).headers["Cache-Control"] == "no-store", path
     assert client.post("/v1/tokens", json={}).headers["Cache-Control"] == "no-store"
@@ -171,30 +142,23 @@ def test_no_answer_is_kept_unless_it_says_so(with_stream: ServiceUnderTest) -> N
 
 
 def test_the_log_names_tokens_by_their_id(
-    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    with_stream: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[dict[str, Any]] = []
-    monkeypatch.setattr(
-        requests._log, "info", lambda _event, **line: lines.append(line), raising=False
-    )
-    client = with_stream.client
-    made = [client.post("/v1/tokens", json={"name": "ci", "role": "admin"}) for _ in range(2)]
+    log = requests._log
+    monkeypatch.setattr(log, "info", lambda _event, **line: lines.append(line), raising=False)
+    token = {"name": "ci", "role": "admin"}
+    made = [with_stream.done("POST", "/v1/tokens", token) for _ in range(2)]
     for each in made:
-        headers = {"Authorization": f"Bearer {each.json()['token']}"}
-        stream = STREAM | {"name": f"s{each.json()['id']}"}
-        assert client.post("/v1/streams", json=stream, headers=headers).status_code == 201
-    ids = [each.json()["id"] for each in made]
-    assert [(line["token"], line["token_id"]) for line in lines[-2:]] == [
-        ("ci", ids[0]),
-        ("ci", ids[1]),
-    ]
-    changes = client.get("/v1/changes?actor=ci").json()["items"]
-    assert [(each["actor"], each["actor_id"]) for each in changes] == [
-        ("ci", ids[1]),
-        ("ci", ids[0]),
-    ]
-    found = client.get(f"/v1/changes?actor_id={ids[0]}").json()["items"]
-    assert [each["stream"] for each in found] == [f"s{ids[0]}"]
+        own = {"Authorization": f"Bearer {each['token']}"}
+        stream = STREAM | {"name": f"s{each['id']}"}
+        assert with_stream.send("POST", "/v1/streams", stream, **own).status_code == 201
+    named = [("ci", each["id"]) for each in made]
+    assert [(line["token"], line["token_id"]) for line in lines[-2:]] == named
+    changes = with_stream.log(actor="ci")
+    assert [(each["actor"], each["actor_id"]) for each in changes] == named[::-1]
+    first = made[0]["id"]
+    assert [each["stream"] for each in with_stream.log(actor_id=first)] == [f"s{first}"]
 
 
 def test_a_failure_is_a_problem_document_and_changes_nothing(
@@ -204,10 +168,10 @@ def test_a_failure_is_a_problem_document_and_changes_nothing(
         raise RuntimeError("out of luck")
 
     with running_service(database_url, raise_failures=False) as service:
-        service.client.post("/v1/streams", json=STREAM)
+        service.done("POST", "/v1/streams", STREAM)
         monkeypatch.setattr("api.processors.publications.follow_state", fail)
-        answer = service.client.post("/v1/processors", json=processor_document())
+        answer = service.send("POST", "/v1/processors", processor_document())
         assert answer.status_code == 500
         assert "out of luck" not in answer.text
-        assert service.client.get("/v1/streams/logins").json()["epoch"] == 1
-        assert service.client.get("/v1/processors").json()["items"] == []
+        assert service.epoch() == 1
+        assert service.get("/v1/processors")["items"] == []

@@ -7,7 +7,7 @@ import pytest
 
 from contract.service.tokens import Role
 from tests.api.documents import processor_document
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 
 CLAUSE = """MATCH_RECOGNIZE (
   PARTITION BY user ORDER BY ts
@@ -21,55 +21,40 @@ def rule(clause: str = CLAUSE, **changes: Any) -> dict[str, Any]:
     return processor_document(pattern={"match_recognize": clause}, key_by=None) | changes
 
 
-def test_a_clause_is_published_and_its_partition_is_the_key(with_stream: ServiceUnderTest) -> None:
-    with_stream.post("/v1/processors", Role.ADMIN, rule(), expect=201)
-    found = with_stream.client.get("/v1/streams/logins/snapshot").json()
-    (processor,) = found["processors"]
+def publish(service: Service, document: Any = None, expect: int = 201) -> Any:
+    return service.post("/v1/processors", Role.ADMIN, document or rule(), expect=expect)
+
+
+def test_a_clause_is_published_and_its_partition_is_the_key(with_stream: Service) -> None:
+    publish(with_stream)
+    (processor,) = with_stream.snapshot()["processors"]
     definition = processor["versions"][0]["definition"]
     assert definition["pattern"] == {"match_recognize": CLAUSE}
     assert definition["key_by"] == ["user"]
 
 
-@pytest.mark.parametrize(
-    ("written", "instead", "said", "line"),
-    [
+def test_a_mistake_in_a_clause_is_told_with_line_and_column(with_stream: Service) -> None:
+    for written, instead, said, line in (
         ("action = 'login'", "acton = 'login'", "no column acton", 5),
         ("FAIL{3,}", "FAIL{3,2}", "lower bound", 4),
         ("LAST(LOGIN.ts)", "LAST(LOGIN.ts + FAIL.ts)", "different variables", 3),
         ("(FAIL{3,} LOGIN)", "(FAIL{3,} LOGIN $)", "a stream has none", 4),
         ("ORDER BY ts", "ORDER BY ts DESC", "ascending order", 2),
         ("PATTERN (", "PATERN (", "PATTERN is expected", 4),
-    ],
-)
-def test_a_mistake_in_a_clause_is_told_with_line_and_column(
-    with_stream: ServiceUnderTest, written: str, instead: str, said: str, line: int
+    ):
+        (error,) = publish(with_stream, rule(CLAUSE.replace(written, instead)), 422)["errors"]
+        assert said in json.dumps(error)
+        assert (error["pointer"], error["line"]) == ("/pattern/match_recognize", line)
+
+
+def test_what_the_clause_says_is_not_said_twice_and_one_without_a_bound_warned_of(
+    with_stream: Service,
 ) -> None:
-    clause = CLAUSE.replace(written, instead)
-    (error,) = with_stream.post("/v1/processors", Role.ADMIN, rule(clause), expect=422)["errors"]
-    assert said in json.dumps(error)
-    assert error["pointer"] == "/pattern/match_recognize"
-    assert error["line"] == line
-
-
-@pytest.mark.parametrize(
-    ("changes", "pointer"),
-    [
-        ({"key_by": ["action"]}, "/key_by"),
-        ({"select": {"n": "COUNT(FAIL.*)"}}, "/select"),
-    ],
-)
-def test_what_the_clause_says_is_not_said_twice(
-    with_stream: ServiceUnderTest, changes: dict[str, Any], pointer: str
-) -> None:
-    answer = with_stream.post("/v1/processors", Role.ADMIN, rule(**changes), expect=422)
-    assert [error["pointer"] for error in answer["errors"]] == [pointer]
-
-
-def test_a_clause_without_a_bound_is_warned_of(with_stream: ServiceUnderTest) -> None:
-    clause = CLAUSE.replace("WITHIN INTERVAL '10' MINUTE", "")
-    answer = with_stream.client.post("/v1/processors", json=rule(clause))
-    assert answer.status_code == 201
-    assert "upper bound" in answer.text
+    for changes in ({"key_by": ["action"]}, {"select": {"n": "COUNT(FAIL.*)"}}):
+        errors = publish(with_stream, rule(**changes), 422)["errors"]
+        assert [error["pointer"] for error in errors] == [f"/{key}" for key in changes]
+    answer = publish(with_stream, rule(CLAUSE.replace("WITHIN INTERVAL '10' MINUTE", "")))
+    assert "upper bound" in str(answer["warnings"])
 
 
 @pytest.mark.parametrize(
@@ -83,15 +68,16 @@ def test_a_clause_without_a_bound_is_warned_of(with_stream: ServiceUnderTest) ->
     ],
 )
 def test_only_what_a_clause_reads_is_said_to_be_kept_for_ever(
-    with_stream: ServiceUnderTest, measure: str, warned: list[str]
+    with_stream: Service, measure: str, warned: list[str]
 ) -> None:
-    clause = CLAUSE.replace("LAST(LOGIN.ts) AS at", measure)
-    answer = with_stream.post("/v1/processors", Role.ADMIN, rule(clause), expect=201)
+    answer = publish(with_stream, rule(CLAUSE.replace("LAST(LOGIN.ts) AS at", measure)))
     told = [warning["detail"] for warning in answer["warnings"]]
     assert told == [f"{what} is kept for every key for ever." for what in warned]
 
 
-def test_a_clause_is_tried_with_its_near_misses(with_stream: ServiceUnderTest) -> None:
+def test_a_clause_is_tried_with_its_near_misses_and_with_made_up_events(
+    with_stream: Service,
+) -> None:
     actions = ["fail", "fail", "login", "fail", "fail", "fail", "login"]
     events = [
         {"ts": index * 60_000, "user": "eve", "action": action}
@@ -106,12 +92,9 @@ def test_a_clause_is_tried_with_its_near_misses(with_stream: ServiceUnderTest) -
     assert farthest["steps"] == {"FAIL": [0, 1]}
     shown = (farthest["outcome"], farthest["ended_by"], farthest["awaited"])
     assert shown == ("broken", 2, ["FAIL"])
-
-
-def test_made_up_events_match_the_clause(with_stream: ServiceUnderTest) -> None:
     clause = CLAUSE.replace("action = 'login'", "action = 'login' AND amount > LAST(FAIL.amount)")
     body = {"text": json.dumps(rule(clause)), "format": "json"}
     events = with_stream.post("/v1/drafts/samples", Role.ADMIN, body)["events"]
     assert [event["action"] for event in events] == ["fail", "fail", "fail", "login"]
-    tried = with_stream.client.post("/v1/drafts/trial", json={**body, "events": events})
-    assert len(tried.json()["matches"]) == 1
+    tried = with_stream.post("/v1/drafts/trial", Role.ADMIN, body | {"events": events})
+    assert len(tried["matches"]) == 1

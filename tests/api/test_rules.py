@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.rules.filters import RuleSort
-from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
-from tests.api.jobs import ReportingJob
-from tests.api.running import Publish, ServiceUnderTest, running_service
+from contract.service.tokens import Role
+from tests.api.documents import PATTERN, STREAM
+from tests.api.jobs import ReportingJob, running
+from tests.api.running import Service, running_service
+from tests.api.triage import bulk, found, post
 from tests.properties import slow_property
 
 RULES = "/v1/streams/logins/rules"
@@ -23,68 +25,59 @@ def beat(job: ReportingJob, *versions: dict[str, Any], epoch: int = 1) -> None:
     job.beat(*versions, epoch=epoch, watermark_ms=job.service.clock())
 
 
-def held(processor_id: str, state: str, version: int = 1, **fields: Any) -> dict[str, Any]:
-    return {"processor_id": processor_id, "version": version, "state": state} | fields
-
-
-def read(service: ServiceUnderTest, path: str = RULES, **query: Any) -> dict[str, Any]:
+def read(service: Service, path: str = RULES, **query: Any) -> dict[str, Any]:
     body: dict[str, Any] = service.get(path, **query)
     return body
 
 
 @pytest.fixture(scope="module")
-def lasting_service(
-    store_kind: str, migrated_store: Callable[[str], str]
-) -> Iterator[ServiceUnderTest]:
+def lasting_service(store_kind: str, migrated_store: Callable[[str], str]) -> Iterator[Service]:
     """A service with sixteen rules in all standings, of which the job has not taken all changes."""
     with running_service(migrated_store(store_kind)) as service:
         fill(service)
         yield service
 
 
-def fill(service: ServiceUnderTest) -> None:
-    client = service.client
+def fill(service: Service) -> None:
     for stream in ("logins", "other"):
-        client.post("/v1/streams", json=STREAM | {"name": stream})
+        service.done("POST", "/v1/streams", STREAM | {"name": stream})
     reports = []
     for number in range(16):
         service.clock.time_ms += 1_000 * (number % 3)
-        document = processor_document(
-            id=f"{'Zz' if number % 2 else 'a_'}{number}",
+        rule = f"{'Zz' if number % 2 else 'a_'}{number}"
+        service.publish(
+            id=rule,
             stream="other" if number == 15 else "logins",
             owner=["", "Fraud", "ätna"][number % 3],
             tags=["even"] if number % 2 == 0 else ["odd", "x:y"],
             description="100% Safe" if number % 3 == 0 else "back\\slash",
             severity=SEVERITIES[number % 6],
         )
-        assert client.post("/v1/processors", json=document).status_code == 201
         if number == 14:
-            client.delete(f"/v1/processors/{document['id']}", headers=ANY_STATE)
+            service.done("DELETE", f"/v1/processors/{rule}")
         standing = STANDINGS[number % 7]
         if standing != "absent":
             counters = {"matches": number * 10 % 7, "errors": number % 4 if number > 8 else 0}
             last_match_ms = None if number % 5 == 0 else service.clock() - number * 100
-            report = held(document["id"], standing, counters=counters, partial_matches=number % 3)
-            reports.append(report | {"last_match_ms": last_match_ms})
+            counted: dict[str, Any] = {"counters": counters, "partial_matches": number % 3}
+            reports.append(running(rule, state=standing, last_match_ms=last_match_ms, **counted))
         elif number == 6:
-            reports.append(held(document["id"], "superseded", counters={"matches": 3, "errors": 2}))
+            counters = {"matches": 3, "errors": 2}
+            reports.append(running(rule, state="superseded", counters=counters))
         if number == 1:
-            reports.append(held(document["id"], "superseded", 7, counters={"errors": 5}))
+            reports.append(running(rule, 7, state="superseded", counters={"errors": 5}))
         if number % 4:
             for place, status in enumerate(["resolved", "false_positive"][: number % 3]):
-                look_at(service, document["id"], f"{number:015}{place}", status)
+                look_at(service, rule, f"{number:015}{place}", status)
     beat(ReportingJob(service), *reports, epoch=9)
     ReportingJob(service, "spare")
 
 
-def look_at(service: ServiceUnderTest, processor_id: str, match_id: str, status: str) -> None:
+def look_at(service: Service, rule: str, name: str, status: str) -> None:
     """Post a match of a rule, and triage it."""
     at_ms = service.clock()
-    match = {"match_id": match_id, "processor_id": processor_id, "version": 1, "epoch": 1}
-    report = {"job": "main", "matches": [match | {"start_ms": at_ms, "end_ms": at_ms}]}
-    assert service.client.post("/v1/streams/logins/matches", json=report).is_success
-    change = {"matches": [{"match_id": match_id}], "status": status}
-    assert service.client.post("/v1/streams/logins/triage", json=change).is_success
+    post(service, found(0, match_id=name, processor_id=rule, start_ms=at_ms, end_ms=at_ms))
+    assert bulk(service, {"matches": [{"match_id": name}], "status": status}).is_success
 
 
 FILTERS = st.fixed_dictionaries(
@@ -139,7 +132,7 @@ def sort_value(rule: dict[str, Any], field: str) -> Any:
 @slow_property()
 @given(query=FILTERS, sort=st.sampled_from(RuleSort), limit=st.integers(1, 6))
 def test_pages_together_are_all_that_meets_the_filter_in_order(
-    lasting_service: ServiceUnderTest, query: dict[str, Any], sort: RuleSort, limit: int
+    lasting_service: Service, query: dict[str, Any], sort: RuleSort, limit: int
 ) -> None:
     every = read(lasting_service, limit=500)["items"]
     labelled = [rule for rule in every if is_labelled(rule, query)]
@@ -165,8 +158,8 @@ def test_pages_together_are_all_that_meets_the_filter_in_order(
         assert count == sum(problem in problems(rule) for rule in labelled)
 
 
-def test_every_standing_and_problem_is_there_and_other_streams_and_deleted_rules_are_not(
-    lasting_service: ServiceUnderTest,
+def test_every_standing_and_problem_is_there_and_other_streams_and_ended_versions_are_not(
+    lasting_service: Service,
 ) -> None:
     page = read(lasting_service)
     assert len(page["items"]) == page["total"] == 14
@@ -175,11 +168,6 @@ def test_every_standing_and_problem_is_there_and_other_streams_and_deleted_rules
     assert page["problems"]["behind"] > 0
     assert page["job"]["name"] == "main"
     assert [job["name"] for job in page["jobs"]] == ["main", "spare"]
-
-
-def test_errors_of_versions_that_no_longer_run_are_not_those_of_the_rule(
-    lasting_service: ServiceUnderTest,
-) -> None:
     mended = read(lasting_service, text="Zz1")["items"][0]
     assert (mended["standing"], mended["running"]["errors"]) == ("active", 0)
     ended = read(lasting_service, text="a_6")["items"][0]
@@ -188,7 +176,7 @@ def test_errors_of_versions_that_no_longer_run_are_not_those_of_the_rule(
     assert not {"Zz1", "a_6"} & {rule["id"] for rule in with_errors}
 
 
-def test_the_labels_in_use_are_counted(lasting_service: ServiceUnderTest) -> None:
+def test_the_labels_in_use_are_counted(lasting_service: Service) -> None:
     labels = read(lasting_service, f"{RULES}/labels")
     assert labels["owners"] == [{"value": "Fraud", "count": 5}, {"value": "ätna", "count": 4}]
     assert labels["tags"] == [
@@ -199,12 +187,12 @@ def test_the_labels_in_use_are_counted(lasting_service: ServiceUnderTest) -> Non
 
 
 def test_labels_beyond_the_most_frequent_are_found_by_a_text_in_them(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_stream: Service,
 ) -> None:
     for number in range(11):
         tags = [f"tag-{number:02}-{place:02}" for place in range(20)]
-        publish(id=f"many-{number:02}", tags=tags)
-    publish(id="rare", tags=["zz_Rarest"], owner="zz owner")
+        with_stream.publish(id=f"many-{number:02}", tags=tags)
+    with_stream.publish(id="rare", tags=["zz_Rarest"], owner="zz owner")
     path = "/v1/streams/logins/rules/labels"
     rarest = {"value": "zz_Rarest", "count": 1}
     assert rarest not in with_stream.get(path)["tags"]
@@ -213,121 +201,89 @@ def test_labels_beyond_the_most_frequent_are_found_by_a_text_in_them(
     assert with_stream.get(path, text="zz%") == {"owners": [], "tags": []}
 
 
-def test_a_line_tells_what_runs_since_when_and_what_comes_next(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    publish(effective_from="2030-01-01T00:00:00Z", key_by=["user", "action"])
-    now_ms = with_stream.clock()
-    job = ReportingJob(with_stream)
-    beat(
-        job,
-        held("failed-logins", "active", active_from_ms=now_ms, counters={"matches": 2}),
-        held("failed-logins", "pending", version=2, active_from_ms=now_ms + 60_000),
-        epoch=3,
-    )
-    with_stream.clock.time_ms += 300_000
-    beat(job, held("failed-logins", "active", active_from_ms=now_ms, counters={"matches": 5}))
-
-    (line,) = read(with_stream)["items"]
-    running = line["running"]
-    assert line["standing"] == "active"
-    assert line["key_by"] == ["user", "action"]
+def test_a_line_tells_what_runs_since_when_and_what_comes_next(with_rule: Service) -> None:
+    with_rule.publish(effective_from="2030-01-01T00:00:00Z", key_by=["user", "action"])
+    now_ms = with_rule.clock()
+    job = ReportingJob(with_rule)
+    live = running(active_from_ms=now_ms, counters={"matches": 2})
+    beat(job, live, running(version=2, state="pending", active_from_ms=now_ms + 60_000), epoch=3)
+    with_rule.clock.time_ms += 300_000
+    beat(job, live | {"counters": {"matches": 5}})
+    (line,) = read(with_rule)["items"]
+    assert (line["standing"], line["key_by"]) == ("active", ["user", "action"])
     assert [each["version"] for each in line["published"]] == [1, 2]
-    assert (running["live_version"], running["next_version"]) == (1, 2)
-    shown = (running["live_from"], running["next_from"])
+    told = line["running"]
+    assert (told["live_version"], told["next_version"]) == (1, 2)
+    shown = (told["live_from"], told["next_from"])
     assert shown == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:01:00.000Z")
-    assert running["matches_last_hour"] == sum(line["matches"]) == 5
+    assert told["matches_last_hour"] == sum(line["matches"]) == 5
     assert line["matches"] == [0] * 10 + [2, 3]
 
 
-def test_without_a_job_rules_are_listed_all_the_same(with_rule: ServiceUnderTest) -> None:
+def test_without_a_job_rules_are_listed_and_else_beside_the_freshest(with_rule: Service) -> None:
     page = read(with_rule, sort="-matches_last_hour")
     (line,) = page["items"]
     assert (page["job"], page["jobs"]) == (None, [])
     assert (line["standing"], line["running"], line["matches"]) == ("absent", None, [0] * 12)
     assert page["problems"]["behind"] == 0
-
-
-def test_the_freshest_job_is_looked_at_unless_one_is_named(with_rule: ServiceUnderTest) -> None:
     silent = ReportingJob(with_rule, "silent")
-    beat(silent, held("failed-logins", "quarantined", error="division by zero"))
+    beat(silent, running(state="quarantined", error="division by zero"))
     with_rule.clock.time_ms += 60_000
-    beat(ReportingJob(with_rule, "lively"), held("failed-logins", "active"))
-
+    beat(ReportingJob(with_rule, "lively"), running())
     assert read(with_rule)["job"]["name"] == "lively"
     (line,) = read(with_rule, job="silent")["items"]
     assert line["standing"] == "quarantined"
     assert line["running"]["job"]["state"] == "stale"
     assert line["running"]["error"] == "division by zero"
-    assert with_rule.client.get(RULES, params={"job": "nobody"}).status_code == 404
-    assert with_rule.client.get("/v1/streams/none/rules").status_code == 404
+    with_rule.get(RULES, job="nobody", expect=404)
+    with_rule.get("/v1/streams/none/rules", expect=404)
 
 
-def test_a_cursor_of_another_order_is_refused(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
+def test_a_cursor_of_another_order_is_refused(with_stream: Service) -> None:
     for number in range(2):
-        publish(id=f"rule-{number}")
+        with_stream.publish(id=f"rule-{number}")
     cursor = read(with_stream, limit=1, sort="-errors")["next_cursor"]
-    answer = with_stream.client.get(RULES, params={"cursor": cursor, "sort": "owner"})
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["pointer"] == "query/cursor"
+    answer = with_stream.get(RULES, cursor=cursor, sort="owner", expect=422)
+    assert answer["errors"][0]["pointer"] == "query/cursor"
 
 
 def test_many_rules_are_paused_and_resumed_at_once_and_each_change_is_logged(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_stream: Service,
 ) -> None:
-    client = with_stream.client
     for name in ("a", "b", "c"):
-        publish(id=name)
-    client.post("/v1/processors/b/pause", headers=ANY_STATE)
-    answer = client.post(
-        f"{RULES}/pause", params={"comment": "a flood"}, json={"ids": ["c", "b", "a", "a"]}
-    )
-    assert answer.json() == {"changed": ["c", "a"]}
-    log = client.get("/v1/changes", params={"action": "processor.pause"}).json()["items"]
-    assert [(each["processor_id"], each["comment"]) for each in log][:2] == [
-        ("a", "a flood"),
-        ("c", "a flood"),
-    ]
+        with_stream.publish(id=name)
+    with_stream.done("POST", "/v1/processors/b/pause")
+    path = f"{RULES}/pause?comment=a+flood"
+    paused = with_stream.done("POST", path, {"ids": ["c", "b", "a", "a"]})
+    assert paused == {"changed": ["c", "a"]}
+    log = with_stream.log(action="processor.pause")
+    shown = [(each["processor_id"], each["comment"]) for each in log]
+    assert shown[:2] == [("a", "a flood"), ("c", "a flood")]
     assert len({each["epoch"] for each in log}) == 3
-    snapshot = client.get("/v1/streams/logins/snapshot").json()
-    assert [each["paused"] for each in snapshot["processors"]] == [True] * 3
-
-    assert client.post(f"{RULES}/resume", json={"ids": ["a", "b"]}).json() == {
-        "changed": ["a", "b"]
-    }
+    assert [each["paused"] for each in with_stream.snapshot()["processors"]] == [True] * 3
+    resumed = with_stream.done("POST", f"{RULES}/resume", {"ids": ["a", "b"]})
+    assert resumed == {"changed": ["a", "b"]}
     states = {each["id"]: each["state"] for each in read(with_stream)["items"]}
     assert states == {"a": "published", "b": "published", "c": "paused"}
 
 
-def test_if_one_rule_is_not_there_none_is_paused(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    client = with_stream.client
-    client.post("/v1/streams", json=STREAM | {"name": "other"})
-    publish(id="a")
-    publish(id="gone")
-    client.delete("/v1/processors/gone", headers=ANY_STATE)
-    publish(id="elsewhere", stream="other")
-    answer = client.post(f"{RULES}/pause", json={"ids": ["a", "gone", "elsewhere", "unknown"]})
-    assert answer.status_code == 422
-    assert [each["pointer"] for each in answer.json()["errors"]] == ["/ids/1", "/ids/2", "/ids/3"]
-    assert client.get("/v1/processors/a").json()["state"] == "published"
+def test_if_one_rule_is_not_there_none_is_paused(with_stream: Service) -> None:
+    with_stream.done("POST", "/v1/streams", STREAM | {"name": "other"})
+    for name, stream in (("a", "logins"), ("gone", "logins"), ("elsewhere", "other")):
+        with_stream.publish(id=name, stream=stream)
+    with_stream.done("DELETE", "/v1/processors/gone")
+    body = {"ids": ["a", "gone", "elsewhere", "unknown"]}
+    errors = with_stream.post(f"{RULES}/pause", Role.ADMIN, body, expect=422)["errors"]
+    assert [each["pointer"] for each in errors] == ["/ids/1", "/ids/2", "/ids/3"]
+    assert with_stream.get("/v1/processors/a")["state"] == "published"
 
 
-def test_a_line_tells_until_when_all_its_keys_are_snoozed(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    publish(id="for-one-key")
-    path = "/v1/processors/{}/snoozes"
-    for rule, snooze in (("failed-logins", {}), ("for-one-key", {"key": "eve"})):
-        body = {"until": "2027-01-15T09:00:00.000Z"} | snooze
-        assert with_stream.client.post(path.format(rule), json=body).is_success
-    until = {line["id"]: line["snoozed_until"] for line in read(with_stream)["items"]}
-    assert until == {"failed-logins": "2027-01-15T09:00:00.000Z", "for-one-key": None}
-
-    with_stream.clock.time_ms += 3_600_000
-    assert [line["snoozed_until"] for line in read(with_stream)["items"]] == [None, None]
+def test_a_line_tells_until_when_all_its_keys_are_snoozed(with_rule: Service) -> None:
+    with_rule.publish(id="for-one-key")
+    until = {"until": "2027-01-15T09:00:00.000Z"}
+    for rule, snooze in (("failed-logins", until), ("for-one-key", until | {"key": "eve"})):
+        with_rule.done("POST", f"/v1/processors/{rule}/snoozes", snooze)
+    told = {line["id"]: line["snoozed_until"] for line in read(with_rule)["items"]}
+    assert told == {"failed-logins": until["until"], "for-one-key": None}
+    with_rule.clock.time_ms += 3_600_000
+    assert [line["snoozed_until"] for line in read(with_rule)["items"]] == [None, None]

@@ -1,14 +1,12 @@
 """Rules that name lists: checked with lists of their stream, tried with their values, counted."""
 
+from functools import partial
 from typing import Any
 
-import pytest
-from httpx2 import Response
-
 from contract.service.tokens import Role
-from tests.api.documents import ANY_STATE, processor_document
+from tests.api.documents import processor_document
 from tests.api.lists import LISTS, Lists
-from tests.api.running import Publish, ServiceUnderTest
+from tests.api.running import Service
 
 RULE = "/v1/processors/failed-logins"
 PATTERN = {"steps": [{"name": "a", "where": "action = 'fail' AND user IN LIST('vip')"}]}
@@ -28,133 +26,112 @@ DRAFT = (
 )
 
 
-def delete(service: ServiceUnderTest, name: str = "vip") -> Response:
-    return service.client.delete(f"{LISTS}/{name}", headers=ANY_STATE)
-
-
-def validate(service: ServiceUnderTest, **changes: Any) -> Response:
-    return service.client.post("/v1/validate", json=processor_document(**changes))
-
-
-def naming(service: ServiceUnderTest, name: str = "vip") -> Any:
-    shown = service.client.get(f"{LISTS}/{name}").json()
+def naming(service: Service, name: str = "vip") -> Any:
+    shown = service.get(f"{LISTS}/{name}")
     assert shown["rule_count"] == len(shown["rules"])
-    (line,) = [each for each in service.client.get(LISTS).json()["items"] if each["name"] == name]
+    (line,) = [each for each in service.get(LISTS)["items"] if each["name"] == name]
     assert line["rule_count"] == shown["rule_count"]
     return {each["processor_id"]: each["versions"] for each in shown["rules"]}
 
 
-@pytest.mark.parametrize("pattern", [PATTERN, CLAUSE])
-def test_a_rule_that_names_an_unknown_list_is_not_published(
-    lists: Lists, pattern: dict[str, Any]
+def validate(lists: Lists, status: int = 200, **changes: Any) -> Any:
+    document = processor_document(**changes)
+    return lists.service.post("/v1/validate", Role.ADMIN, document, expect=status)
+
+
+def test_a_rule_that_names_an_unknown_list_or_one_of_another_type_is_not_published(
+    lists: Lists,
 ) -> None:
-    refused = validate(lists.service, pattern=pattern, key_by=None)
-    assert refused.status_code == 422
-    assert "vip" in refused.json()["errors"][0]["detail"]
-    lists.create("ana")
-    assert validate(lists.service, pattern=pattern, key_by=None).status_code == 200
-
-
-def test_a_near_name_is_suggested_and_another_type_refused(lists: Lists) -> None:
+    for pattern in (PATTERN, CLAUSE):
+        refused = validate(lists, 422, pattern=pattern, key_by=None)
+        assert "vip" in refused["errors"][0]["detail"]
     lists.create(name="vips")
-    lists.create(1, name="numbers", type="BIGINT")
-    (flaw,) = validate(lists.service, pattern=PATTERN).json()["errors"]
+    (flaw,) = validate(lists, 422, pattern=PATTERN)["errors"]
     assert "vips" in flaw["remedy"]
-    wrong = {"steps": [{"name": "a", "where": "user IN LIST('numbers')"}]}
-    assert validate(lists.service, pattern=wrong).status_code == 422
-
-
-def test_a_list_that_a_rule_names_is_not_deleted(lists: Lists, publish: Publish) -> None:
     lists.create("ana")
-    publish(pattern=PATTERN)
-    publish(id="second", pattern=PATTERN)
-    assert naming(lists.service) == {"failed-logins": [1], "second": [1]}
+    for pattern in (PATTERN, CLAUSE):
+        validate(lists, pattern=pattern, key_by=None)
+    lists.create(1, name="numbers", type="BIGINT")
+    validate(lists, 422, pattern={"steps": [{"name": "a", "where": "user IN LIST('numbers')"}]})
+
+
+def test_a_list_that_a_rule_names_is_not_deleted(lists: Lists) -> None:
+    service = lists.service
+    lists.create("ana")
+    for name in ("failed-logins", "second"):
+        service.publish(id=name, pattern=PATTERN)
+    assert naming(service) == {"failed-logins": [1], "second": [1]}
     for path in (RULE, f"{RULE}/versions/1"):
-        assert lists.client.get(path).json()["lists"] == ["vip"]
-    refused = delete(lists.service)
+        assert service.get(path)["lists"] == ["vip"]
+    refused = lists.delete()
     assert refused.status_code == 409
     assert "'failed-logins', 'second'" in refused.json()["detail"]
+    service.done("DELETE", "/v1/processors/second")
+    service.done("POST", f"{RULE}/pause")
+    assert naming(service) == {"failed-logins": [1]}
+    assert lists.delete().status_code == 409
+    service.publish(pattern=PLAIN)
+    assert naming(service) == {}
+    assert lists.delete().status_code == 204
 
-    lists.client.delete("/v1/processors/second", headers=ANY_STATE)
-    lists.client.post(f"{RULE}/pause", headers=ANY_STATE)
-    assert naming(lists.service) == {"failed-logins": [1]}
-    assert delete(lists.service).status_code == 409
-    publish(pattern=PLAIN)
-    assert naming(lists.service) == {}
-    assert delete(lists.service).status_code == 204
 
-
-def test_versions_that_are_scheduled_or_tried_name_it_too(lists: Lists, publish: Publish) -> None:
+def test_versions_that_are_scheduled_or_tried_name_it_too(lists: Lists) -> None:
+    service = lists.service
     lists.create("ana")
-    publish(pattern=PLAIN)
-    publish(pattern=PATTERN, effective_from="2099-01-01T00:00:00Z")
-    assert naming(lists.service) == {"failed-logins": [2]}
-    assert delete(lists.service).status_code == 409
-    lists.client.post(f"{RULE}/versions/2/cancel", headers=ANY_STATE)
-    assert naming(lists.service) == {}
-    document = processor_document(pattern=PATTERN)
-    tried = lists.client.post(f"{RULE}/rollout", json=document, headers=ANY_STATE)
-    assert tried.status_code == 200
-    assert naming(lists.service) == {"failed-logins": [3]}
-    assert delete(lists.service).status_code == 409
+    service.publish(pattern=PLAIN)
+    service.publish(pattern=PATTERN, effective_from="2099-01-01T00:00:00Z")
+    assert naming(service) == {"failed-logins": [2]}
+    assert lists.delete().status_code == 409
+    service.done("POST", f"{RULE}/versions/2/cancel")
+    assert naming(service) == {}
+    service.done("POST", f"{RULE}/rollout", processor_document(pattern=PATTERN))
+    assert naming(service) == {"failed-logins": [3]}
+    assert lists.delete().status_code == 409
 
 
-def test_a_version_whose_list_is_gone_is_not_rolled_back_to(lists: Lists, publish: Publish) -> None:
+def test_a_version_whose_list_is_gone_is_not_rolled_back_to(lists: Lists) -> None:
+    roll_back = partial(lists.service.send, "POST", f"{RULE}/rollback", {"version": 1})
     lists.create("ana")
-    publish(pattern=PATTERN)
-    publish(pattern=PLAIN)
-    assert delete(lists.service).status_code == 204
-
-    def roll_back() -> Response:
-        return lists.client.post(f"{RULE}/rollback", json={"version": 1}, headers=ANY_STATE)
-
+    for pattern in (PATTERN, PLAIN):
+        lists.service.publish(pattern=pattern)
+    assert lists.delete().status_code == 204
     refused = roll_back()
     assert (refused.status_code, "'vip'" in refused.json()["detail"]) == (409, True)
     lists.create(1, type="BIGINT")
     refused = roll_back()
     assert (refused.status_code, "no longer STRING" in refused.json()["detail"]) == (409, True)
-    delete(lists.service)
+    lists.delete()
     lists.create("eve")
     assert roll_back().status_code == 200
     assert naming(lists.service) == {"failed-logins": [3]}
 
 
-def test_a_new_definition_of_the_stream_fits_the_lists(lists: Lists, publish: Publish) -> None:
+def test_a_new_definition_of_the_stream_fits_the_lists(lists: Lists) -> None:
     lists.create("ana")
-    publish(pattern=PATTERN)
+    lists.service.publish(pattern=PATTERN)
     stream = {"name": "logins", "event_time_column": "ts"}
     for user, status in (("BIGINT", 422), ("STRING", 200)):
-        ddl = f"user {user}, action STRING, more STRING, ts TIMESTAMP"
-        answer = lists.client.put(
-            "/v1/streams/logins", json=stream | {"schema": ddl}, headers=ANY_STATE
-        )
+        wider = stream | {"schema": f"user {user}, action STRING, more STRING, ts TIMESTAMP"}
+        answer = lists.service.send("PUT", "/v1/streams/logins", wider)
         assert answer.status_code == status, answer.text
 
 
-@pytest.mark.parametrize("pattern", [PATTERN, CLAUSE])
-def test_examples_are_run_with_the_values_that_are_in_effect(
-    lists: Lists, pattern: dict[str, Any]
-) -> None:
+def test_examples_are_run_with_the_values_that_are_in_effect(lists: Lists) -> None:
     lists.create("eve")
     lists.put(["ana"], effective_from="2099-01-01T00:00:00Z")
-    step = "a" if pattern is PATTERN else "A"
-    for position, status in ((1, 200), (0, 422)):
-        example = {"events": EVENTS, "matches": [{step: [position]}]}
-        answer = validate(lists.service, pattern=pattern, key_by=None, examples=[example])
-        assert answer.status_code == status, answer.text
+    for pattern, step in ((PATTERN, "a"), (CLAUSE, "A")):
+        for position, status in ((1, 200), (0, 422)):
+            example = {"events": EVENTS, "matches": [{step: [position]}]}
+            validate(lists, status, pattern=pattern, key_by=None, examples=[example])
 
 
 def test_drafts_are_tried_with_lists(lists: Lists) -> None:
     lists.create("ANA", "EVE")
     lists.create(*(f"u{number}" for number in range(1_000)), name="long")
-    author = lists.service.as_role(Role.AUTHOR)
-    trial = {"text": DRAFT, "events": EVENTS}
-    answer = lists.client.post("/v1/drafts/trial", json=trial, headers=author)
-    assert answer.status_code == 200, answer.text
-    assert [match["key"] for match in answer.json()["matches"]] == [["ana"], ["eve"]]
-    samples = lists.client.post("/v1/drafts/samples", json={"text": DRAFT}, headers=author)
-    assert samples.status_code == 200, samples.text
+    post = partial(lists.service.post, role=Role.AUTHOR)
+    answer = post("/v1/drafts/trial", body={"text": DRAFT, "events": EVENTS})
+    assert [match["key"] for match in answer["matches"]] == [["ana"], ["eve"]]
+    post("/v1/drafts/samples", body={"text": DRAFT})
     unknown = {"text": DRAFT.replace("vip", "vop"), "events": EVENTS}
-    refused = lists.client.post("/v1/drafts/trial", json=unknown, headers=author)
-    assert refused.status_code == 422
-    assert "Did you mean vip" in refused.json()["errors"][0]["remedy"]
+    refused = post("/v1/drafts/trial", body=unknown, expect=422)
+    assert "Did you mean vip" in refused["errors"][0]["remedy"]

@@ -19,7 +19,7 @@ from cep.definition.document import ProcessorFile
 from cep.expression import Schema
 from cep.pattern.document.text import items_of, read_json_text, read_yaml_documents
 from percept.command_line import app
-from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.documents import STREAM, processor_document
 from tests.api.test_malformed_documents import GOOD, mutant
 from tests.api.test_one_checker import WRONG
 from tests.docs.fences import ROOT, fences
@@ -71,14 +71,16 @@ def kind_of(document: dict[str, Any]) -> str:
     return "pattern"
 
 
-def test_every_schema_is_one() -> None:
+def test_every_schema_is_one_and_every_key_is_described() -> None:
     for kind in KINDS:
         jsonschema_rs.meta.validate(schema(kind))
     assert schema() == schema("file")
     assert CliRunner().invoke(app, ["schema", "nothing"]).exit_code == 2
+    for kind in KINDS:
+        assert list(_undescribed(schema(kind), "")) == []
 
 
-def test_all_shipped_documents_are_valid(validators: dict[str, Any]) -> None:
+def test_all_shipped_documents_and_those_on_the_page_are_valid(validators: dict[str, Any]) -> None:
     kinds = []
     for file, document in shipped():
         kind = kind_of(document)
@@ -88,21 +90,19 @@ def test_all_shipped_documents_are_valid(validators: dict[str, Any]) -> None:
         assert validators["file"].is_valid(document) == (kind in {"rule", "stream"})
     assert kinds.count("rule") > 25
     assert set(kinds) == {"rule", "stream", "pattern", "job"}
-
-
-def test_a_file_may_hold_a_list_of_both(validators: dict[str, Any]) -> None:
-    good = [STREAM, processor_document(paused=True)]
-    assert validators["file"].is_valid(good)
-    assert not validators["file"].is_valid([*good, STREAM | {"shcema": ""}])
-    assert not validators["file"].is_valid([*good, processor_document(on_update="x")])
-    assert not validators["file"].is_valid("just text")
-
-
-def test_the_files_on_the_page_are_valid(validators: dict[str, Any]) -> None:
     pages = [fence for fence in fences("docs/command-line.md") if fence.language == "yaml"]
     assert len(pages) >= 3
     for fence in pages:
         assert validators["file"].is_valid(yaml.safe_load(fence.text)), fence.line
+
+
+def test_a_file_may_hold_a_list_of_both_in_json_as_in_yaml(validators: dict[str, Any]) -> None:
+    good = [STREAM, processor_document(paused=True)]
+    assert validators["file"].is_valid(good)
+    assert validators["file"].is_valid(read_json_text(json.dumps(good)).data)
+    for wrong in (STREAM | {"shcema": ""}, processor_document(on_update="x")):
+        assert not validators["file"].is_valid([*good, wrong])
+    assert not validators["file"].is_valid("just text")
 
 
 # Whether these are wrong, columns, expressions, times or other keys decide.
@@ -145,11 +145,6 @@ def test_no_good_document_is_refused_and_most_bad_shapes_are(validators: dict[st
     assert all(validators["rule"].is_valid(document) for document in GOOD)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_key_has_a_description(kind: str) -> None:
-    assert list(_undescribed(schema(kind), "")) == []
-
-
 def _undescribed(node: Any, path: str) -> Iterator[str]:
     if isinstance(node, list):
         for item in node:
@@ -176,8 +171,3 @@ print(*sorted({"api", "processor_runtime", "pyspark", "fastapi", "httpx2"} & set
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert answer.stdout.strip() == ""
-
-
-def test_json_and_yaml_of_a_document_are_the_same_to_it(validators: dict[str, Any]) -> None:
-    text = json.dumps(processor_document(pattern=PATTERN | {"within": "5 minutes"}))
-    assert validators["rule"].is_valid(read_json_text(text).data)

@@ -12,7 +12,7 @@ from api.app import ROUTERS
 from api.routing import SliceRoute
 from api.web.rate_limits import RateLimits
 from contract.service.tokens import Role
-from tests.api.running import START_MS, ServiceUnderTest
+from tests.api.running import START_MS, Service
 from tests.docs.fences import fences
 
 OPEN = {"/healthz", "/readyz", "/metrics"}  # metrics ask for a token themselves
@@ -56,7 +56,7 @@ def test_the_documented_list_is_what_the_routes_say() -> None:
     assert documented == said
 
 
-def test_each_role_may_do_what_its_routes_say_and_nothing_else(service: ServiceUnderTest) -> None:
+def test_each_role_may_do_what_its_routes_say_and_nothing_else(service: Service) -> None:
     for route in ROUTES:
         if route.path in OPEN:
             continue
@@ -68,9 +68,7 @@ def test_each_role_may_do_what_its_routes_say_and_nothing_else(service: ServiceU
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "Bearer", "Basic YTpi", "Bearer ü"])
-def test_without_a_valid_token_nothing_is_told(
-    service: ServiceUnderTest, header: str | None
-) -> None:
+def test_without_a_valid_token_nothing_is_told(service: Service, header: str | None) -> None:
     headers = {b"Authorization": header.encode()} if header else {}
     del service.client.headers["Authorization"]
     for path in ("/v1/streams", "/v1/streams/x/snapshot", "/metrics"):
@@ -79,7 +77,7 @@ def test_without_a_valid_token_nothing_is_told(
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_health_is_open_and_metrics_can_be_opened(service: ServiceUnderTest) -> None:
+def test_health_is_open_and_metrics_can_be_opened(service: Service) -> None:
     service.begin_anew(metrics_open=True)
     del service.client.headers["Authorization"]
     for path in ("/healthz", "/readyz", "/metrics"):
@@ -87,64 +85,44 @@ def test_health_is_open_and_metrics_can_be_opened(service: ServiceUnderTest) -> 
 
 
 def test_a_revoked_token_is_refused_from_then_on_even_if_the_clock_is_set_back(
-    service: ServiceUnderTest,
+    service: Service,
 ) -> None:
-    viewer = service.as_role(Role.VIEWER)
-    assert service.client.get("/v1/streams", headers=viewer).status_code == 200
-    token_id = next(
-        token["id"]
-        for token in service.client.get("/v1/tokens").json()
-        if token["name"] == "viewer"
-    )
-
-    for _ in range(2):
-        assert service.client.delete(f"/v1/tokens/{token_id}").status_code == 204
-
-    assert service.client.get("/v1/streams", headers=viewer).status_code == 401
+    ids = {each["name"]: each["id"] for each in service.get("/v1/tokens", Role.ADMIN)}
+    service.get("/v1/streams", Role.VIEWER)
+    for name, status in (("viewer", 204), ("viewer", 204), ("admin", 409)):  # which is in use
+        assert service.send("DELETE", f"/v1/tokens/{ids[name]}").status_code == status
+    service.get("/v1/streams", Role.VIEWER, expect=401)
     service.clock.time_ms -= 3_600_000
-    assert service.client.get("/v1/streams", headers=viewer).status_code == 401
-    log = service.client.get("/v1/changes?action=token.revoke").json()["items"]
-    assert [change["subject"] for change in log] == [f"{token_id} viewer"]
+    service.get("/v1/streams", Role.VIEWER, expect=401)
+    log = service.get("/v1/changes", Role.ADMIN, action="token.revoke")["items"]
+    assert [change["subject"] for change in log] == [f"{ids['viewer']} viewer"]
 
 
-def test_an_expired_token_is_refused(service: ServiceUnderTest) -> None:
+def test_an_expired_token_is_refused(service: Service) -> None:
     document = {"name": "ci", "role": "viewer", "expires_at": "2027-01-15T08:00:10Z"}
-    text = service.client.post("/v1/tokens", json=document).json()["token"]
+    text = service.done("POST", "/v1/tokens", document)["token"]
     header = {"Authorization": f"Bearer {text}"}
+    for time_ms, status in ((START_MS, 200), (START_MS + 10_000, 401)):
+        service.clock.time_ms = time_ms
+        assert service.client.get("/v1/streams", headers=header).status_code == status
+    assert service.send("POST", "/v1/tokens", document).status_code == 422
 
-    assert service.client.get("/v1/streams", headers=header).status_code == 200
-    service.clock.time_ms = START_MS + 10_000
-    assert service.client.get("/v1/streams", headers=header).status_code == 401
-    assert service.client.post("/v1/tokens", json=document).status_code == 422
 
-
-@pytest.mark.parametrize("hidden", ["\u200d", "\u200c", "\u3164", "\ufe0f", "\u034f", "\u202e"])
-def test_no_name_looks_like_another_for_what_cannot_be_seen(
-    service: ServiceUnderTest, hidden: str
+def test_names_of_people_in_any_script_are_taken_but_none_looks_like_another(
+    service: Service,
 ) -> None:
-    for name in (f"a{hidden}na", f"{hidden}ana", f"ana{hidden}"):
-        for document in ({"name": name}, {"name": "phone", "person": name}):
-            answer = service.client.post("/v1/tokens", json=document | {"role": "publisher"})
-            assert answer.status_code == 422, document
-
-
-def test_names_of_people_in_any_script_are_taken_and_composed(service: ServiceUnderTest) -> None:
     for name in ("Jürgen Müller", "Mu\u0308ller", "O'Neil", "李雷", "नमिता", "ana-maria_2"):
         document = {"name": "phone", "person": name, "role": "publisher"}
-        answer = service.client.post("/v1/tokens", json=document)
-        assert answer.status_code == 201, answer.text
-        assert answer.json()["person"] == unicodedata.normalize("NFC", name)
+        person = service.done("POST", "/v1/tokens", document)["person"]
+        assert person == unicodedata.normalize("NFC", name)
+    for hidden in ("\u200d", "\u200c", "\u3164", "\ufe0f", "\u034f", "\u202e"):
+        for name in (f"a{hidden}na", f"{hidden}ana", f"ana{hidden}"):
+            for document in ({"name": name}, {"name": "phone", "person": name}):
+                service.post("/v1/tokens", Role.ADMIN, document | {"role": "publisher"}, expect=422)
 
 
-def test_nobody_revokes_the_token_in_use(service: ServiceUnderTest) -> None:
-    own = next(
-        token["id"] for token in service.client.get("/v1/tokens").json() if token["name"] == "admin"
-    )
-    assert service.client.delete(f"/v1/tokens/{own}").status_code == 409
-
-
-def test_the_text_of_a_token_is_nowhere_in_the_store(service: ServiceUnderTest) -> None:
-    text = service.client.post("/v1/tokens", json={"name": "ci", "role": "job"}).json()["token"]
+def test_the_text_of_a_token_is_nowhere_in_the_store(service: Service) -> None:
+    text = service.done("POST", "/v1/tokens", {"name": "ci", "role": "job"})["token"]
     with service.database.reading() as session:
         tokens = session.query(Token).all()
     stored = [str(value) for token in tokens for value in vars(token).values()]
@@ -153,7 +131,9 @@ def test_the_text_of_a_token_is_nowhere_in_the_store(service: ServiceUnderTest) 
     assert len(text) >= len("percept_") + 43  # 256 bits
 
 
-def test_too_many_requests_are_told_when_to_come_back(service: ServiceUnderTest) -> None:
+def test_too_many_requests_are_told_when_to_come_back_as_a_bucket_fills_at_its_rate(
+    service: Service,
+) -> None:
     service.begin_anew(requests_per_second=1)
     # However slow the machine is, no time passes between the requests.
     service.app.state.runtime.rate_limits._monotonic = lambda: 0.0
@@ -166,9 +146,6 @@ def test_too_many_requests_are_told_when_to_come_back(service: ServiceUnderTest)
     assert answers[0].headers["RateLimit-Policy"] == '"requests";q=4;w=4'
     viewer = service.client.get("/v1/streams", headers=service.as_role(Role.VIEWER))
     assert viewer.status_code == 200  # each token has its own bucket
-
-
-def test_a_bucket_fills_at_its_rate() -> None:
     now = [0.0]
     limits = RateLimits(requests_per_second=2, monotonic=lambda: now[0])
     assert [limits.take("a") for _ in range(9)] == [0.0] * 8 + [0.5]

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from api.tokens.commands import token_app
 from contract.service.tokens import Role
@@ -35,8 +35,8 @@ def commands_with_answers() -> list[tuple[str, Any]]:
     return pairs
 
 
-def admin_token(listening: ListeningService) -> str:
-    return str(listening.service.token_of[Role.ADMIN])
+def run_token(*words: str, **environment: str) -> Result:
+    return CliRunner().invoke(token_app, list(words), env={"COLUMNS": "200"} | environment)
 
 
 def shows(shown: Any, given: Any) -> bool:
@@ -114,49 +114,43 @@ def test_the_first_start_prints_an_admin_token_once_and_a_stop_lets_readers_go(
 def test_tokens_are_made_listed_and_revoked_on_the_command_line(
     listening: ListeningService, way: str
 ) -> None:
-    runner = CliRunner()
-    environment = {"COLUMNS": "200", "PERCEPT_DATABASE_URL": listening.service.url}
+    environment = {"PERCEPT_DATABASE_URL": listening.service.url}
     if way == "service":
-        environment = {"PERCEPT_URL": listening.url, "PERCEPT_TOKEN": admin_token(listening)}
+        token = listening.service.token_of[Role.ADMIN]
+        environment = {"PERCEPT_URL": listening.url, "PERCEPT_TOKEN": token}
 
-    def run(*arguments: str) -> str:
-        result = runner.invoke(token_app, [*arguments], env=environment | {"COLUMNS": "200"})
+    def run(*words: str) -> str:
+        result = run_token(*words, **environment)
         assert result.exit_code == 0, result.output
         return result.output
 
+    def line() -> str:
+        (found,) = (line for line in run("list").splitlines() if "payments job" in line)
+        return found
+
     made = run("create", "payments job", "--role", "job", "--expires-at", "2099-01-01T00:00:00Z")
     assert re.fullmatch(r"percept_[A-Za-z0-9_-]{43}\n", made)
-    listed = run("list")
-    assert "payments job" in listed
-    assert made.strip() not in listed
-    (line,) = (line for line in listed.splitlines() if "payments job" in line)
-    token_id = re.search(r"[0-9a-f]{16}", line)
+    assert made.strip() not in run("list")
+    token_id = re.search(r"[0-9a-f]{16}", line())
     assert token_id
     run("revoke", token_id[0])
-    (line,) = (line for line in run("list").splitlines() if "payments job" in line)
-    assert line.count("Z") == 3  # created, expires, revoked
-    assert " all " in line
-
+    assert line().count("Z") == 3  # created, expires, revoked
+    assert " all " in line()
     run("create", "Jürgen Müller", "--role", "admin", "--stream", "payments", "--stream", "logins")
     assert re.search(r"Jürgen Müller .* logins, payments", run("list"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
+def test_a_wrong_argument_is_named(sqlite_store: str) -> None:
+    for arguments, complaint in (
         (["create", "x", "--role", "king"], "king"),
         (["create", "?", "--role", "job"], "name"),
         (["create", "x", "--role", "job", "--expires-at", "2001-01-01T00:00:00Z"], "passed"),
         (["create", "x", "--role", "job", "--expires-at", "tomorrow"], "2026-12-01T08:00:00Z"),
         (["create", "x", "--role", "job", "--stream", "pay*"], "streams"),
         (["revoke", "0000000000000000"], "0000000000000000"),
-    ],
-)
-def test_a_wrong_argument_is_named(sqlite_store: str, arguments: list[str], complaint: str) -> None:
-    store = ["--database-url", sqlite_store]
-    result = CliRunner().invoke(token_app, [*arguments, *store], env={"COLUMNS": "200"})
-    assert result.exit_code == 2
-    assert complaint in result.output
+    ):
+        result = run_token(*arguments, "--database-url", sqlite_store)
+        assert (result.exit_code, complaint in result.output) == (2, True)
 
 
 def test_no_store_that_nobody_named_is_made_for_a_token(
@@ -166,11 +160,10 @@ def test_no_store_that_nobody_named_is_made_for_a_token(
     monkeypatch.delenv("PERCEPT_DATABASE_URL", raising=False)
     create = ["create", "x", "--role", "job"]
     for words in (create, ["list"], ["revoke", "0" * 16]):
-        result = CliRunner().invoke(token_app, words, env={"COLUMNS": "200"})
-        assert result.exit_code == 2
-        assert "Name the service with --url" in result.output
+        result = run_token(*words)
+        assert (result.exit_code, "Name the service with --url" in result.output) == (2, True)
     assert list(tmp_path.iterdir()) == []
-    named = CliRunner().invoke(token_app, [*create, "--database-url", "sqlite:///first.db"])
+    named = run_token(*create, "--database-url", "sqlite:///first.db")
     assert named.exit_code == 0, named.output
     assert (tmp_path / "first.db").exists()
 
@@ -179,27 +172,19 @@ def test_a_service_that_refuses_a_token_is_not_passed_over_for_its_store(
     listening: ListeningService,
 ) -> None:
     environment = {"PERCEPT_URL": listening.url, "PERCEPT_TOKEN": "percept_wrong"}
-    result = CliRunner().invoke(token_app, ["list"], env=environment)
-    assert result.exit_code == 1
-    assert "token" in result.output
-    named = CliRunner().invoke(
-        token_app, ["list", "--database-url", listening.service.url], env=environment
-    )
+    result = run_token("list", **environment)
+    assert (result.exit_code, "token" in result.output) == (1, True)
+    named = run_token("list", "--database-url", listening.service.url, **environment)
     assert named.exit_code == 0, named.output
 
 
-@pytest.mark.parametrize("url", ["sqlite://", "mysql://u:secret@host/x", "nonsense"])
-def test_a_store_that_is_not_supported_is_refused(url: str) -> None:
-    result = CliRunner().invoke(token_app, ["list", "--database-url", url])
-    assert result.exit_code == 2
-    assert "postgresql://" in result.output
-    assert "secret" not in result.output
-
-
-def test_a_store_that_is_away_is_told_in_one_line(free_port: int) -> None:
+def test_a_store_that_is_not_supported_or_away_is_told_in_one_line(free_port: int) -> None:
+    for url in ("sqlite://", "mysql://u:secret@host/x", "nonsense"):
+        result = run_token("list", "--database-url", url)
+        assert (result.exit_code, "postgresql://" in result.output) == (2, True)
+        assert "secret" not in result.output
     url = f"postgresql://user:secret@127.0.0.1:{free_port}/percept"
-    result = CliRunner().invoke(token_app, ["list", "--database-url", url])
-    assert result.exit_code == 1
+    result = run_token("list", "--database-url", url)
+    assert (result.exit_code, result.output.count("\n")) == (1, 1)
     assert result.output.startswith("The store cannot be used: ")
-    assert result.output.count("\n") == 1
     assert "secret" not in result.output

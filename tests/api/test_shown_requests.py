@@ -9,8 +9,9 @@ from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, processor_document
 from tests.api.jobs import ReportingJob, running
 from tests.api.people import token_of
-from tests.api.running import START_MS, Publish, ServiceUnderTest
+from tests.api.running import START_MS, Service
 from tests.api.test_diagnosis import HEALTHY, read
+from tests.api.test_partial_matches import partial_match
 from tests.api.test_serve import shows
 from tests.api.triage import TRIAGE, found, post
 from tests.docs.fences import ROOT
@@ -48,7 +49,7 @@ def exchanges(page: str, count: int) -> list[Exchange]:
     return shown
 
 
-def answered(service: ServiceUnderTest, asked: Exchange, writer: Role, **names: str) -> None:
+def answered(service: Service, asked: Exchange, writer: Role, **names: str) -> None:
     """Make a request as its page says, as a viewer or a writer; `names` stand in braces on it."""
 
     def filled(text: str) -> str:
@@ -67,18 +68,18 @@ def answered(service: ServiceUnderTest, asked: Exchange, writer: Role, **names: 
         assert answer.is_success, told
 
 
-def test_of_jobs(with_rule: ServiceUnderTest) -> None:
+def test_of_jobs(with_rule: Service) -> None:
     registered = ReportingJob(with_rule, instance="6f1c1f0e-0001")
     for asked in exchanges("jobs.md", 6):
         answered(with_rule, asked, Role.JOB, job_id=registered.id)
 
 
-def test_of_lists(with_stream: ServiceUnderTest) -> None:
+def test_of_lists(with_stream: Service) -> None:
     for asked in exchanges("lists.md", 9):
         answered(with_stream, asked, Role.PUBLISHER)
 
 
-def test_of_triage_and_its_labels(with_stream: ServiceUnderTest) -> None:
+def test_of_triage_and_its_labels(with_stream: Service) -> None:
     times = {"start_ms": START_MS - 100_000, "end_ms": START_MS - 10_000}
     ids = [f"7d1f3b6e9a5c4d2{number}" for number in range(3)]
     post(with_stream, *(found(at, match_id=name, **times) for at, name in enumerate(ids)))
@@ -89,9 +90,9 @@ def test_of_triage_and_its_labels(with_stream: ServiceUnderTest) -> None:
     assert set(labels.splitlines()) <= set(exported.splitlines())
 
 
-def test_of_approvals_refusals_included(with_stream: ServiceUnderTest, publish: Publish) -> None:
+def test_of_approvals_refusals_included(with_stream: Service) -> None:
     steps = [{"name": "fail", "where": "action = 'fail'", "times": 3}]
-    publish(**processor_document(pattern={"steps": steps, "within": "10 minutes"}))
+    with_stream.publish(**processor_document(pattern={"steps": steps, "within": "10 minutes"}))
     tokens = {
         "$ADMIN": with_stream.token_of[Role.ADMIN],
         "$ANA": token_of(with_stream, "ana", person="ana").token,
@@ -111,27 +112,11 @@ OPEN = {
     "batch_id": 18,
     "watermark_ms": START_MS + 4_000,
     "open": 1,
-    "partial_matches": [
-        {
-            "version": 1,
-            "steps": [
-                {
-                    "name": "fail",
-                    "count": 2,
-                    "first_ms": START_MS + 1_000,
-                    "last_ms": START_MS + 3_000,
-                }
-            ],
-            "started_ms": START_MS + 1_000,
-            "last_ms": START_MS + 3_000,
-            "expires_ms": START_MS + 601_000,
-            "awaited": ["fail"],
-        }
-    ],
+    "partial_matches": [partial_match(START_MS + 1_000, START_MS + 3_000, START_MS + 601_000)],
 }
 
 
-def test_of_why_a_rule_finds_nothing(with_rule: ServiceUnderTest) -> None:
+def test_of_why_a_rule_finds_nothing(with_rule: Service) -> None:
     job = ReportingJob(with_rule)
     step = STEP | {"last_event_ms": START_MS - 2_000}
     report = running(steps=[step], partial_matches=12, counters={"events": 1_230})

@@ -1,5 +1,6 @@
 """Rules are snoozed for a key or all, listed, prolonged, woken; jobs read it in the snapshot."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,9 +8,8 @@ import pytest
 from api.snoozes import service as snoozing
 from contract.service.tokens import Role
 from contract.snapshot import read_snapshot, snapshot_json
-from tests.api.documents import ANY_STATE
 from tests.api.people import ask_for
-from tests.api.running import START_MS, Publish, ServiceUnderTest
+from tests.api.running import START_MS, Service
 
 PATH = "/v1/processors/failed-logins"
 SNOOZES = f"{PATH}/snoozes"
@@ -17,44 +17,35 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
 
-def snooze(
-    service: ServiceUnderTest, query: str = "", lasts: int | str = "1 hour", **body: Any
-) -> Any:
+def snooze(service: Service, query: str = "", lasts: int | str = "1 hour", **body: Any) -> Any:
     return service.post(f"{SNOOZES}{query}", Role.ADMIN, {"for": lasts} | body, expect=201)
 
 
-def listed(service: ServiceUnderTest, path: str = SNOOZES) -> list[tuple[Any, ...]]:
-    items = service.client.get(path).json()["items"]
+def listed(service: Service, path: str = SNOOZES) -> list[tuple[Any, ...]]:
+    items = service.get(path)["items"]
     return [(each["number"], each["key"], each["until"], each["is_over"]) for each in items]
 
 
-def snapshot(service: ServiceUnderTest) -> Any:
-    answer = service.client.get("/v1/streams/logins/snapshot")
-    assert snapshot_json(read_snapshot(answer.content)) == answer.content
-    return answer.json()
+def snapshot(service: Service) -> Any:
+    content = service.client.get("/v1/streams/logins/snapshot").content
+    assert snapshot_json(read_snapshot(content)) == content
+    return json.loads(content)
 
 
 class TestSnoozes:
-    def test_they_end_with_their_rule(
-        self, with_stream: ServiceUnderTest, publish: Publish
-    ) -> None:
-        publish()
-        snooze(with_stream)
-        snooze(with_stream, key="eve")
-        client = with_stream.client
+    def test_they_end_with_their_rule(self, with_rule: Service) -> None:
+        snooze(with_rule)
+        snooze(with_rule, key="eve")
+        client, epoch = with_rule.client, with_rule.epoch()
         before = client.get("/v1/streams/logins/snapshot").content
-        epoch = snapshot(with_stream)["epoch"]
-        assert client.delete(PATH, headers=ANY_STATE).is_success
+        with_rule.done("DELETE", PATH)
         of_stream = "/v1/streams/logins/snoozes"
-        assert (listed(with_stream, of_stream), "snoozes" in snapshot(with_stream)) == ([], False)
-        publish()
-        assert (listed(with_stream), "snoozes" in snapshot(with_stream)) == ([], False)
-        older = client.get(f"/v1/streams/logins/epochs/{epoch}")
-        assert older.content == before
+        assert (listed(with_rule, of_stream), "snoozes" in snapshot(with_rule)) == ([], False)
+        with_rule.publish()
+        assert (listed(with_rule), "snoozes" in snapshot(with_rule)) == ([], False)
+        assert client.get(f"/v1/streams/logins/epochs/{epoch}").content == before
 
-    def test_jobs_read_it_and_older_epochs_keep_their_bytes(
-        self, with_rule: ServiceUnderTest
-    ) -> None:
+    def test_jobs_read_it_and_older_epochs_keep_their_bytes(self, with_rule: Service) -> None:
         before = with_rule.client.get("/v1/streams/logins/snapshot").content
         assert b"snoozes" not in before
         etag = with_rule.client.get(PATH).headers["ETag"]
@@ -76,31 +67,24 @@ class TestSnoozes:
         at_four = with_rule.client.get("/v1/streams/logins/epochs/4").json()
         assert len(at_four["snoozes"]) == 2
 
-    def test_who_did_it_and_why_is_in_the_log(self, with_rule: ServiceUnderTest) -> None:
+    def test_who_did_it_and_why_is_in_the_log(self, with_rule: Service) -> None:
         begun = snooze(with_rule, "?comment=drill", key="eve")
-        with_rule.client.delete(f"{SNOOZES}/{begun['number']}?comment=over")
-        newest = with_rule.client.get("/v1/changes?limit=2").json()["items"]
-        assert [
-            (each["action"], each["processor_id"], each["subject"], each["comment"], each["epoch"])
-            for each in newest
-        ] == [
+        with_rule.done("DELETE", f"{SNOOZES}/{begun['number']}?comment=over")
+        names = ("action", "processor_id", "subject", "comment", "epoch")
+        until = "key eve, until 2027-01-15T09:00:00.000Z"
+        assert [tuple(each[name] for name in names) for each in with_rule.log(limit=2)] == [
             ("snooze.end", "failed-logins", "key eve", "over", 4),
-            (
-                "snooze.begin",
-                "failed-logins",
-                "key eve, until 2027-01-15T09:00:00.000Z",
-                "drill",
-                3,
-            ),
+            ("snooze.begin", "failed-logins", until, "drill", 3),
         ]
 
-    def test_another_for_the_same_key_takes_its_place(self, with_rule: ServiceUnderTest) -> None:
+    def test_another_for_the_same_key_takes_its_place(self, with_rule: Service) -> None:
+        ask_for(with_rule, 1)  # it takes no approval
         snooze(with_rule)
         longer = snooze(with_rule, lasts="2 hours")
         assert listed(with_rule) == [(longer["number"], None, "2027-01-15T10:00:00.000Z", False)]
         assert len(snapshot(with_rule)["snoozes"]) == 1
 
-    def test_those_that_are_over_leave_after_a_day(self, with_rule: ServiceUnderTest) -> None:
+    def test_those_that_are_over_leave_after_a_day(self, with_rule: Service) -> None:
         first = snooze(with_rule)
         with_rule.clock.time_ms += HOUR_MS
         assert listed(with_rule, "/v1/streams/logins/snoozes")[0][3] is True
@@ -111,22 +95,19 @@ class TestSnoozes:
         assert [each[0] for each in listed(with_rule)] == [second["number"], third["number"]]
 
     def test_a_stream_has_only_so_many(
-        self,
-        with_rule: ServiceUnderTest,
-        monkeypatch: pytest.MonkeyPatch,
+        self, with_rule: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(snoozing, "MAXIMUM_SNOOZES", 2)
         snooze(with_rule)
         snooze(with_rule, key="eve")
-        epoch = snapshot(with_rule)["epoch"]
-        answer = with_rule.client.post(SNOOZES, json={"for": 1, "key": "bob"})
-        assert (answer.status_code, "limit" in answer.json()["detail"]) == (409, True)
-        assert snapshot(with_rule)["epoch"] == epoch
+        epoch = with_rule.epoch()
+        refused = with_rule.post(SNOOZES, Role.ADMIN, {"for": 1, "key": "bob"}, expect=409)
+        assert "limit" in refused["detail"]
+        assert with_rule.epoch() == epoch
         snooze(with_rule, key="eve")
 
-    @pytest.mark.parametrize(
-        ("body", "pointer"),
-        [
+    def test_what_cannot_be_or_is_not_there_is_refused(self, with_rule: Service) -> None:
+        for body, pointer in (
             ({}, "/until"),
             ({"for": "1 hour", "until": START_MS + 1}, "/until"),
             ({"until": START_MS}, "/until"),
@@ -137,21 +118,11 @@ class TestSnoozes:
             ({"for": "1 hour", "key": 7}, "/key"),
             ({"for": "1 hour", "key": "k" * 1_001}, "/key"),
             ({"for": "1 hour", "keys": []}, "/keys"),
-        ],
-    )
-    def test_what_cannot_be_is_refused(
-        self, with_rule: ServiceUnderTest, body: Any, pointer: str
-    ) -> None:
-        answer = with_rule.post(SNOOZES, Role.ADMIN, body, expect=422)
-        assert [error["pointer"] for error in answer["errors"]] == [pointer]
-
-    def test_it_takes_no_approval(self, with_rule: ServiceUnderTest) -> None:
-        ask_for(with_rule, 1)
-        assert snooze(with_rule)["number"]
-
-    def test_what_is_not_there(self, with_rule: ServiceUnderTest) -> None:
+        ):
+            answer = with_rule.post(SNOOZES, Role.ADMIN, body, expect=422)
+            assert [error["pointer"] for error in answer["errors"]] == [pointer]
         for path in (SNOOZES.replace("failed", "no"), "/v1/streams/none/snoozes"):
-            assert with_rule.client.get(path).status_code == 404
-        assert with_rule.client.delete(f"{SNOOZES}/7").status_code == 404
-        with_rule.client.delete(PATH, headers=ANY_STATE)
-        assert with_rule.client.post(SNOOZES, json={"for": 1}).status_code == 404
+            with_rule.get(path, expect=404)
+        assert with_rule.send("DELETE", f"{SNOOZES}/7").status_code == 404
+        with_rule.done("DELETE", PATH)
+        assert with_rule.send("POST", SNOOZES, {"for": 1}).status_code == 404

@@ -1,8 +1,8 @@
 """A store that is away, locked or broken is told as such, and used again once it is back."""
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from api.store.database import Database
 from api.store.notifications import EpochBell, hearing_others
 from tests.api.documents import STREAM, processor_document
 from tests.api.forwarding import Forwarder, forwarder_to
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import Service, running_service
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
 
 
@@ -41,16 +41,20 @@ def way(postgresql_url: str) -> Iterator[Forwarder]:
         yield forwarder
 
 
-def way_url(url: str, way: Forwarder) -> str:
-    return make_url(url).set(port=way.port).render_as_string(hide_password=False)
-
-
 @pytest.fixture
-def remote(postgresql_url: str, way: Forwarder) -> Iterator[ServiceUnderTest]:
+def remote(postgresql_url: str, way: Forwarder) -> Iterator[Service]:
     """A service on PostgreSQL, with the stream `logins`, whose way to it can be cut."""
-    with running_service(way_url(postgresql_url, way), raise_failures=False) as service:
-        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
+    url = make_url(postgresql_url).set(port=way.port).render_as_string(hide_password=False)
+    with running_service(url, raise_failures=False) as service:
+        service.done("POST", "/v1/streams", STREAM)
         yield service
+
+
+def wait_until_ready(service: Service) -> None:
+    eventually(lambda: service.client.get("/readyz").status_code == 200)
+
+
+PARTS = ("snapshot", "matches/stream")
 
 
 def is_not_now(answer: Response) -> bool:
@@ -62,31 +66,27 @@ def is_not_now(answer: Response) -> bool:
     )
 
 
-def test_while_the_database_is_away_every_answer_says_so(
-    remote: ServiceUnderTest, way: Forwarder
-) -> None:
-    client = remote.client
+def test_while_the_database_is_away_every_answer_says_so(remote: Service, way: Forwarder) -> None:
+    client, document = remote.client, processor_document()
     way.cut()
     for _ in range(2):
-        assert is_not_now(client.get("/v1/streams"))
-        assert is_not_now(client.get("/v1/streams/logins/snapshot"))
-        assert is_not_now(client.get("/v1/streams/logins/matches/stream"))
-        assert is_not_now(client.post("/v1/processors", json=processor_document()))
+        for path in ("/v1/streams", *(f"/v1/streams/logins/{part}" for part in PARTS)):
+            assert is_not_now(client.get(path))
+        assert is_not_now(client.post("/v1/processors", json=document))
         assert is_not_now(client.get("/session", headers={"Cookie": "percept_session=percept_x"}))
     assert client.get("/healthz").status_code == 200
     assert client.get("/readyz").status_code == 503
-
     way.mend()
-    eventually(lambda: client.get("/readyz").status_code == 200)
-    assert client.post("/v1/processors", json=processor_document()).status_code == 201
+    wait_until_ready(remote)
+    assert client.post("/v1/processors", json=document).status_code == 201
 
 
-def test_metrics_tell_that_the_database_is_away(remote: ServiceUnderTest, way: Forwarder) -> None:
+def test_metrics_tell_that_the_database_is_away(remote: Service, way: Forwarder) -> None:
     client = remote.client
-    client.put("/v1/streams/logins/jobs/fraud", json={"instance_id": "instance-1"})
-    assert "percept_store_up 1.0" in client.get("/metrics").text
-    assert 'percept_job_up{job="fraud"' in client.get("/metrics").text
-
+    remote.done("PUT", "/v1/streams/logins/jobs/fraud", {"instance_id": "instance-1"})
+    before = client.get("/metrics").text
+    assert "percept_store_up 1.0" in before
+    assert 'percept_job_up{job="fraud"' in before
     way.cut()
     away = client.get("/metrics")
     assert away.status_code == 200
@@ -96,38 +96,30 @@ def test_metrics_tell_that_the_database_is_away(remote: ServiceUnderTest, way: F
     # Of a token that was not used before nobody knows whether it is valid.
     stranger = {"Authorization": "Bearer percept_stranger"}
     assert is_not_now(client.get("/metrics", headers=stranger))
-
     way.mend()
     eventually(lambda: "percept_job_up" in client.get("/metrics").text)
 
 
 def test_what_others_publish_is_heard_again_once_the_database_is_back(
-    remote: ServiceUnderTest, way: Forwarder, postgresql_url: str
+    remote: Service, way: Forwarder, postgresql_url: str
 ) -> None:
     way.cut()
     eventually(lambda: remote.client.get("/readyz").status_code == 503)
     way.mend()
-    eventually(lambda: remote.client.get("/readyz").status_code == 200)
-    etag = remote.client.get("/v1/streams/logins/snapshot").headers["ETag"]
-    answers: list[int] = []
-
-    def wait_for_change() -> None:
-        path = f"/v1/streams/logins/snapshot?wait={FAR_LONGER_SECONDS:g}s"
-        answers.append(
-            remote.client.get(path, headers={"If-None-Match": etag}).json()["epoch"],
-        )
-
-    reader = threading.Thread(target=wait_for_change)
-    reader.start()
-    remote.wait_for_reader()
-    with running_service(postgresql_url) as other:
-        other.client.post("/v1/processors", json=processor_document()).raise_for_status()
-    reader.join(PATIENCE_SECONDS)
-    assert answers == [2]
+    wait_until_ready(remote)
+    path = "/v1/streams/logins/snapshot"
+    seen = {"If-None-Match": remote.client.get(path).headers["ETag"]}
+    longer = f"{path}?wait={FAR_LONGER_SECONDS:g}s"
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(remote.client.get, longer, headers=seen)
+        remote.wait_for_reader()
+        with running_service(postgresql_url) as other:
+            other.publish()
+        assert reading.result(PATIENCE_SECONDS).json()["epoch"] == 2
 
 
 def test_a_transaction_cut_off_has_changed_nothing(
-    remote: ServiceUnderTest, way: Forwarder, monkeypatch: pytest.MonkeyPatch
+    remote: Service, way: Forwarder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     follow_state = publications.follow_state
 
@@ -136,15 +128,15 @@ def test_a_transaction_cut_off_has_changed_nothing(
         follow_state(*arguments)
 
     monkeypatch.setattr(publications, "follow_state", cut_then_follow)
-    assert is_not_now(remote.client.post("/v1/processors", json=processor_document()))
+    assert is_not_now(remote.send("POST", "/v1/processors", processor_document()))
     way.mend()
-    eventually(lambda: remote.client.get("/readyz").status_code == 200)
-    assert remote.client.get("/v1/streams/logins").json()["epoch"] == 1
-    assert remote.client.get("/v1/processors").json()["items"] == []
+    wait_until_ready(remote)
+    assert remote.epoch() == 1
+    assert remote.get("/v1/processors")["items"] == []
 
 
 def test_a_commit_cut_off_is_told_as_perhaps_done(
-    remote: ServiceUnderTest, way: Forwarder, monkeypatch: pytest.MonkeyPatch
+    remote: Service, way: Forwarder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = Session.commit
 
@@ -153,36 +145,38 @@ def test_a_commit_cut_off_is_told_as_perhaps_done(
         commit(session)
 
     monkeypatch.setattr(Session, "commit", cut_then_commit)
-    answer = remote.client.post("/v1/processors", json=processor_document())
-    assert answer.status_code == 503
-    assert "Retry-After" not in answer.headers
+    answer = remote.send("POST", "/v1/processors", processor_document())
+    assert (answer.status_code, "Retry-After" in answer.headers) == (503, False)
     assert "may have been made" in answer.json()["detail"]
 
 
-def test_a_file_that_is_gone_is_told_and_no_empty_one_takes_its_place(sqlite_store: str) -> None:
-    file = Path(make_url(sqlite_store).database or "")
+@pytest.fixture
+def in_a_file(sqlite_store: str) -> Iterator[tuple[Service, Path]]:
+    """A service with a stream, and the file of its store, which nothing holds open."""
     with running_service(sqlite_store, raise_failures=False) as service:
-        service.client.post("/v1/streams", json=STREAM)
+        service.done("POST", "/v1/streams", STREAM)
         service.database.engine.dispose()  # a connection that is open would keep the file
-        moved = file.rename(file.with_suffix(".moved"))
-        assert is_not_now(service.client.get("/v1/streams"))
-        assert service.client.get("/readyz").status_code == 503
-        assert "percept_store_up 0.0" in service.client.get("/metrics").text
-        assert not file.exists()
-
-        moved.rename(file)
-        assert len(service.client.get("/v1/streams").json()["items"]) == 1
+        yield service, Path(make_url(sqlite_store).database or "")
 
 
-def test_a_file_that_is_no_database_is_told(sqlite_store: str) -> None:
-    file = Path(make_url(sqlite_store).database or "")
-    with running_service(sqlite_store, raise_failures=False) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        service.database.engine.dispose()
-        content = file.read_bytes()
-        file.write_bytes(b"x" * len(content))
-        assert is_not_now(service.client.get("/v1/streams"))
-        assert service.client.get("/healthz").status_code == 200
+def test_a_file_that_is_gone_is_told_and_no_empty_one_takes_its_place(
+    in_a_file: tuple[Service, Path],
+) -> None:
+    service, file = in_a_file
+    moved = file.rename(file.with_suffix(".moved"))
+    assert is_not_now(service.client.get("/v1/streams"))
+    assert service.client.get("/readyz").status_code == 503
+    assert "percept_store_up 0.0" in service.client.get("/metrics").text
+    assert not file.exists()
+    moved.rename(file)
+    assert len(service.get("/v1/streams")["items"]) == 1
+
+
+def test_a_file_that_is_no_database_is_told(in_a_file: tuple[Service, Path]) -> None:
+    service, file = in_a_file
+    file.write_bytes(b"x" * file.stat().st_size)
+    assert is_not_now(service.client.get("/v1/streams"))
+    assert service.client.get("/healthz").status_code == 200
 
 
 class HeardBell(EpochBell):

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.service.tokens import Role
-from tests.api.documents import processor_document
-from tests.api.running import START_MS, ServiceUnderTest
+from tests.api.running import START_MS, Service
 from tests.api.triage import (
     MATCHES,
     TRIAGE,
@@ -53,15 +52,11 @@ class Model:
         self.decided: dict[int, tuple[str, str]] = {}
 
     def post(self, numbers: list[int]) -> None:
-        fresh = [number for number in dict.fromkeys(numbers) if number not in self.recent]
-        self.recent += fresh
+        self.recent += [each for each in dict.fromkeys(numbers) if each not in self.recent]
         for rule in RULES:
             of_rule = [number for number in self.recent if rule_of(number) == rule]
-            self.recent = [
-                number
-                for number in self.recent
-                if rule_of(number) != rule or number in of_rule[-KEPT:]
-            ]
+            gone = set(of_rule[:-KEPT])
+            self.recent = [number for number in self.recent if number not in gone]
 
     def knows(self, number: int) -> bool:
         return number in self.recent or number in self.decided
@@ -76,17 +71,10 @@ class Model:
             self.decided[number] = wanted
 
     def counts(self, rule: str) -> dict[str, int]:
-        said = Counter(
-            status
-            for number, (status, _) in self.decided.items()
-            if rule_of(number) == rule and status != "open"
-        )
-        still_open = [
-            number
-            for number in self.recent
-            if rule_of(number) == rule and self.state(number)[0] == "open"
-        ]
-        return {**dict.fromkeys(STATUSES, 0), **said, "open": len(still_open)}
+        decided = [number for number in self.decided if self.state(number)[0] != "open"]
+        still_open = [number for number in self.recent if self.state(number)[0] == "open"]
+        of_rule = [number for number in decided + still_open if rule_of(number) == rule]
+        return dict.fromkeys(STATUSES, 0) | Counter(self.state(number)[0] for number in of_rule)
 
 
 def rule_of(number: int) -> str:
@@ -96,7 +84,7 @@ def rule_of(number: int) -> str:
 @slow_property()
 @given(actions=st.lists(ACTIONS, max_size=14))
 def test_lists_and_counts_are_those_of_a_model(
-    module_service: ServiceUnderTest, actions: list[tuple[Any, ...]]
+    module_service: Service, actions: list[tuple[Any, ...]]
 ) -> None:
     service = module_service
     service.begin_with_stream(matches_per_processor=KEPT)
@@ -121,18 +109,16 @@ def test_lists_and_counts_are_those_of_a_model(
             assert rate == pytest.approx(expected_counts["false_positive"] / looked_at, abs=1e-6)
 
 
-def _post(service: ServiceUnderTest, model: Model, numbers: list[int]) -> None:
+def _post(service: Service, model: Model, numbers: list[int]) -> None:
     post(service, *[found(number, processor_id=rule_of(number)) for number in numbers])
     model.post(numbers)
 
 
-def _one(service: ServiceUnderTest, model: Model, number: int, change: dict[str, str]) -> None:
+def _one(service: Service, model: Model, number: int, change: dict[str, str]) -> None:
     _many(service, model, [number], change)
 
 
-def _many(
-    service: ServiceUnderTest, model: Model, numbers: list[int], change: dict[str, str]
-) -> None:
+def _many(service: Service, model: Model, numbers: list[int], change: dict[str, str]) -> None:
     answer = bulk(service, {"matches": selected(*numbers), **change})
     if all(map(model.knows, numbers)):
         assert answer.status_code == 200, answer.text
@@ -142,9 +128,7 @@ def _many(
         assert answer.status_code == 422
 
 
-def _found(
-    service: ServiceUnderTest, model: Model, rule: str, status: str, change: dict[str, str]
-) -> None:
+def _found(service: Service, model: Model, rule: str, status: str, change: dict[str, str]) -> None:
     assert bulk(service, change, processor=rule, status=status).status_code == 200
     for number in model.recent:
         if rule_of(number) == rule and model.state(number)[0] == status:
@@ -159,10 +143,7 @@ _ACT: dict[str, Callable[..., None]] = {
 }
 
 
-# --- counts
-
-
-def test_counts_are_of_a_rule_a_version_a_kind(with_stream: ServiceUnderTest) -> None:
+def test_counts_are_of_a_rule_a_version_a_kind(with_stream: Service) -> None:
     post(
         with_stream,
         found(1),
@@ -171,57 +152,58 @@ def test_counts_are_of_a_rule_a_version_a_kind(with_stream: ServiceUnderTest) ->
         found(4, processor_id="other"),
         found(5, version=3, kind="shadow"),
     )
-    triage(with_stream, 5, status="false_positive")
-    triage(with_stream, 2, status="false_positive")
-    triage(with_stream, 3, status="resolved")
-
-    def numbers(**query: Any) -> dict[str, tuple[int, int, int, float | None]]:
-        return {
-            rule: (
-                each["open"],
-                each["false_positive"],
-                each["resolved"],
-                each["false_positive_rate"],
-            )
-            for rule, each in counts(with_stream, **query).items()
-        }
-
-    assert numbers() == {"failed-logins": (1, 1, 1, 0.5), "other": (1, 0, 0, None)}
-    assert numbers(processor="other") == {"other": (1, 0, 0, None)}
-    assert numbers(processor="unknown") == {}
-    assert numbers(version=1) == {"failed-logins": (1, 0, 0, None), "other": (1, 0, 0, None)}
-    assert numbers(version=2) == {"failed-logins": (0, 1, 1, 0.5)}
-    assert numbers(kind="match", version=2) == {"failed-logins": (0, 1, 0, 1.0)}
-    assert numbers(kind="shadow") == {"failed-logins": (0, 1, 0, 1.0)}
+    for number, status in ((5, "false_positive"), (2, "false_positive"), (3, "resolved")):
+        triage(with_stream, number, status=status)
+    names = ("open", "false_positive", "resolved", "false_positive_rate")
+    none = (1, 0, 0, None)
+    for query, expected in (
+        ({}, {"failed-logins": (1, 1, 1, 0.5), "other": none}),
+        ({"processor": "other"}, {"other": none}),
+        ({"processor": "unknown"}, {}),
+        ({"version": 1}, {"failed-logins": none, "other": none}),
+        ({"version": 2}, {"failed-logins": (0, 1, 1, 0.5)}),
+        ({"kind": "match", "version": 2}, {"failed-logins": (0, 1, 0, 1.0)}),
+        ({"kind": "shadow"}, {"failed-logins": (0, 1, 0, 1.0)}),
+    ):
+        told = counts(with_stream, **query).items()
+        assert {rule: tuple(each[name] for name in names) for rule, each in told} == expected
 
 
-def test_rules_are_counted_page_by_page(with_stream: ServiceUnderTest) -> None:
+def test_rules_are_counted_page_by_page_and_metrics_tell_what_waits(with_stream: Service) -> None:
     post(with_stream, *[found(number, processor_id=f"r{number}") for number in range(5)])
     pages = [page["items"] for page in with_stream.pages(TRIAGE, limit=3)]
     rules = [[item["processor_id"] for item in items] for items in pages]
     assert rules == [["r0", "r1", "r2"], ["r3", "r4"]]
+    bulk(with_stream, {"matches": selected(0, 1), "status": "false_positive"})
+    triage(with_stream, 2, assignee="ana")
+    text = with_stream.client.get("/metrics").text
+    lines = set(re.findall(r"^percept_recent_matches\{(.*)\} (.*)$", text, re.MULTILINE))
+    assert lines == {
+        ('status="open",stream="logins"', "3.0"),
+        ('status="false_positive",stream="logins"', "2.0"),
+    }
 
 
 def test_rules_are_listed_with_their_counts_and_sorted_by_rate(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     for rule in ("good", "bad", "none", "worse"):
-        with_stream.client.post("/v1/processors", json=processor_document(id=rule))
+        with_stream.publish(id=rule)
     rules = ["good", "bad", "bad", "bad", "none", "worse", "worse"]
     post(with_stream, *[found(place, processor_id=rule) for place, rule in enumerate(rules)])
     bulk(with_stream, {"matches": selected(0, 2, 3), "status": "resolved"})
     bulk(with_stream, {"matches": selected(1, 5), "status": "false_positive"})
     path = "/v1/streams/logins/rules"
-    page = with_stream.get(path, sort="-false_positive_rate")
-    rates = [(line["id"], line["triage"]["false_positive_rate"]) for line in page["items"]]
+    lines = with_stream.get(path, sort="-false_positive_rate")["items"]
+    rates = [(line["id"], line["triage"]["false_positive_rate"]) for line in lines]
     assert rates == [("worse", 1.0), ("bad", 0.333333), ("good", 0.0), ("none", None)]
-    assert page["items"][1]["triage"] == counts(with_stream)["bad"]
+    assert lines[1]["triage"] == counts(with_stream)["bad"]
     pages = with_stream.pages(path, sort="false_positive_rate", limit=1)
     walked = [line["id"] for page in pages for line in page["items"]]
     assert walked == ["none", "good", "bad", "worse"]
 
 
-def test_assignees_are_known_by_how_much_they_have(with_stream: ServiceUnderTest) -> None:
+def test_assignees_are_known_by_how_much_they_have(with_stream: Service) -> None:
     post(with_stream, *map(found, range(4)))
     bulk(with_stream, {"matches": selected(0, 1), "assignee": "ana"})
     triage(with_stream, 2, assignee="Ben <b>")
@@ -237,32 +219,16 @@ def test_assignees_are_known_by_how_much_they_have(with_stream: ServiceUnderTest
         assert answer.status_code == 422
 
 
-def test_metrics_tell_what_waits(with_stream: ServiceUnderTest) -> None:
-    post(with_stream, *map(found, range(4)))
-    bulk(with_stream, {"matches": selected(0, 1), "status": "false_positive"})
-    triage(with_stream, 2, assignee="ana")
-    text = with_stream.client.get("/metrics").text
-    lines = set(re.findall(r"^percept_recent_matches\{(.*)\} (.*)$", text, re.MULTILINE))
-    assert lines == {
-        ('status="open",stream="logins"', "2.0"),
-        ('status="false_positive",stream="logins"', "2.0"),
-    }
-
-
-# --- labels
-
-
-def exported(service: ServiceUnderTest, **query: Any) -> list[dict[str, str]]:
-    answer = service.client.get(
-        f"{TRIAGE}/labels", params=query, headers=service.as_role(Role.VIEWER)
-    )
+def exported(service: Service, **query: Any) -> list[dict[str, str]]:
+    headers = service.as_role(Role.VIEWER)
+    answer = service.client.get(f"{TRIAGE}/labels", params=query, headers=headers)
     assert answer.status_code == 200, answer.text
     assert answer.headers["Content-Type"].startswith("text/csv")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="labels-logins.csv"'
     return list(csv.DictReader(io.StringIO(answer.text, newline="")))
 
 
-def test_labels_say_what_was_decided_of_which_match(with_stream: ServiceUnderTest) -> None:
+def test_labels_say_what_was_decided_of_which_match(with_stream: Service) -> None:
     post(with_stream, found(2, key=['=cmd|"x"\n', None, 7]), found(1, version=3), found(3))
     with_stream.clock.time_ms += 60_000
     triage(with_stream, 1, status="resolved")
@@ -285,26 +251,23 @@ def test_labels_say_what_was_decided_of_which_match(with_stream: ServiceUnderTes
     assert second["label"] == "false_positive"
 
 
-LABEL_FILTERS: list[tuple[dict[str, Any], list[int]]] = [
-    ({"processor": "other"}, [3]),
-    ({"version": 2}, [2]),
-    ({"since": "2027-01-15T08:00:00.002Z"}, [2, 3]),
-    ({"until": "2027-01-15T08:00:00.002Z"}, [0, 1]),
-    ({"processor": "none"}, []),
-]
-
-
-def test_labels_are_filtered(with_stream: ServiceUnderTest) -> None:
+def test_labels_are_filtered(with_stream: Service) -> None:
     post(with_stream, found(0), found(1), found(2, version=2), found(3, processor_id="other"))
     bulk(with_stream, {"status": "resolved"}, kind="match")
-    for query, numbers in LABEL_FILTERS:
+    for query, numbers in (
+        ({"processor": "other"}, [3]),
+        ({"version": 2}, [2]),
+        ({"since": "2027-01-15T08:00:00.002Z"}, [2, 3]),
+        ({"until": "2027-01-15T08:00:00.002Z"}, [0, 1]),
+        ({"processor": "none"}, []),
+    ):
         ids = [line["match_id"] for line in exported(with_stream, **query)]
         assert ids == [match_id(number) for number in numbers], query
 
 
 @pytest.mark.long
 def test_many_labels_are_exported_once_each_in_the_order_of_time(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     total = 2_300
     for start in range(0, total, 460):
@@ -319,19 +282,15 @@ def test_many_labels_are_exported_once_each_in_the_order_of_time(
     assert lines == sorted(lines)
 
 
-# --- heard
-
-
-def told(service: ServiceUnderTest, query: str, **headers: str) -> list[tuple[str, str, Any]]:
+def told(service: Service, query: str, **headers: str) -> list[tuple[str, str, Any]]:
     """Return the events of a listener: name, id, data."""
     answer = service.client.get(f"{MATCHES}/stream?{query}", headers=headers)
     assert answer.status_code == 200, answer.text
-    events = []
-    for block in answer.text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
-        if "data" in fields:
-            events.append((fields["event"], fields["id"], json.loads(fields["data"])))
-    return events
+    blocks = [
+        dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+        for block in answer.text.split("\n\n")
+    ]
+    return [(b["event"], b["id"], json.loads(b["data"])) for b in blocks if "data" in b]
 
 
 def brief(events: list[tuple[str, str, Any]]) -> list[tuple[str, str, int, str]]:
@@ -341,30 +300,24 @@ def brief(events: list[tuple[str, str, Any]]) -> list[tuple[str, str, int, str]]
     ]
 
 
-def test_changes_are_heard_by_those_who_ask_for_them(with_stream: ServiceUnderTest) -> None:
+def test_changes_are_heard_by_those_who_ask_for_them(with_stream: Service) -> None:
     post(with_stream, found(1), found(2))
     triage(with_stream, 1, status="resolved")
     triage(with_stream, 2, note="hm")
     triage(with_stream, 1, status="open")
-    assert brief(told(with_stream, "after=0&wait=0s")) == [
-        ("match", "1", 1, "open"),
-        ("match", "2", 2, "open"),
-    ]
-    whole = told(with_stream, "after=1&changes_after=0&wait=0s")
-    assert brief(whole) == [
-        ("match", "2.0", 2, "open"),
-        ("triage", "2.2", 2, "open"),
-        ("triage", "2.3", 1, "open"),
-    ]
+    first, last = ("triage", "2.2", 2, "open"), ("triage", "2.3", 1, "open")
     seen = {"Last-Event-ID": "2.2"}
-    assert brief(told(with_stream, "after=1&changes_after=0&wait=0s", **seen)) == [
-        ("triage", "2.3", 1, "open")
-    ]
-    assert told(with_stream, "after=0&wait=0s", **seen) == []
-    assert told(with_stream, "after=2&changes_after=99&wait=0s") == []
+    for query, headers, heard in (
+        ("after=0", {}, [("match", "1", 1, "open"), ("match", "2", 2, "open")]),
+        ("after=1&changes_after=0", {}, [("match", "2.0", 2, "open"), first, last]),
+        ("after=1&changes_after=0", seen, [last]),
+        ("after=0", seen, []),
+        ("after=2&changes_after=99", {}, []),
+    ):
+        assert brief(told(with_stream, f"{query}&wait=0s", **headers)) == heard
 
 
-def test_who_has_read_a_list_misses_no_change_after_it(with_stream: ServiceUnderTest) -> None:
+def test_who_has_read_a_list_misses_no_change_after_it(with_stream: Service) -> None:
     post(with_stream, found(1))
     triage(with_stream, 1, status="resolved")
     newest = with_stream.get(MATCHES)["newest_change"]
@@ -373,20 +326,16 @@ def test_who_has_read_a_list_misses_no_change_after_it(with_stream: ServiceUnder
         with_stream.wait_for_reader()
         triage(with_stream, 1, status="false_positive", assignee="ana")
         assert brief(listening.result()) == [("triage", "1.2", 1, "false_positive")]
-
-
-def test_a_filter_by_status_does_not_hide_that_a_match_has_left_it(
-    with_stream: ServiceUnderTest,
-) -> None:
-    post(with_stream, found(1), found(2, processor_id="other"))
-    triage(with_stream, 1, status="resolved")
+    # A filter by status does not hide that a match has left it.
+    post(with_stream, found(2, processor_id="other"))
     triage(with_stream, 2, status="resolved")
     query = "after=2&changes_after=0&wait=0s&status=open&processor=failed-logins"
-    assert brief(told(with_stream, query)) == [("triage", "2.1", 1, "resolved")]
+    heard = brief(told(with_stream, query))
+    assert [(number, status) for _, _, number, status in heard][-1] == (1, "false_positive")
 
 
 def test_many_changes_are_heard_whole_and_in_order_by_who_comes_back(
-    with_stream: ServiceUnderTest,
+    with_stream: Service,
 ) -> None:
     post(with_stream, *map(found, range(250)))
     assert bulk(with_stream, {"status": "resolved"}, kind="match").json()["changed"] == 250

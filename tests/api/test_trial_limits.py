@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 from api.trials.processes import BeyondLimit, Stopping, TrialFailed, TrialProcesses
 from cep.signing.keys import SigningKey
+from contract.service.tokens import Role
 from tests.api.documents import STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.serving import served
@@ -67,11 +69,16 @@ def children(process_id: int) -> set[int]:
 
 
 @pytest.fixture
-def limited(migrated_store: Callable[[str], str]) -> Iterator[ListeningService]:
+def limited(sqlite_store: str) -> Iterator[ListeningService]:
     """A service whose trials may take two seconds."""
-    url = migrated_store("sqlite")
-    with listening_service(url, trial_seconds=2) as running:
+    with listening_service(sqlite_store, trial_seconds=2) as running:
         yield running
+
+
+def flaw_of(listening: ListeningService, body: dict[str, Any]) -> Any:
+    """Try a rule, which must be refused, and return why."""
+    (flaw,) = listening.service.post("/v1/drafts/trial", Role.ADMIN, body, expect=422)["errors"]
+    return flaw
 
 
 @pytest.fixture(autouse=True)
@@ -88,56 +95,65 @@ def processes() -> Iterator[TrialProcesses]:
     made.close()
 
 
+@contextmanager
+def beside(act: Callable[[], object]) -> Iterator[list[object]]:
+    """Let something happen in a thread meanwhile; yields what comes of it, once it has."""
+    came: list[object] = []
+
+    def run() -> None:
+        try:
+            came.append(act())
+        except (Stopping, TrialFailed) as error:
+            came.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield came
+    thread.join()
+
+
 @pytest.mark.long
 def test_a_trial_that_takes_too_long_is_refused_and_the_next_one_answered(
     limited: ListeningService,
 ) -> None:
-    client = limited.service.client
-    answer = client.post("/v1/drafts/trial", json=trial_of(SLOW, SLOW_EVENTS))
-    assert answer.status_code == 422
-    (flaw,) = answer.json()["errors"]
+    flaw = flaw_of(limited, trial_of(SLOW, SLOW_EVENTS))
     assert flaw["pointer"] == "/events"
     assert flaw["detail"] == "It takes longer than the limit of 2 seconds."
     assert "fewer" in flaw["remedy"]
-    quick = client.post("/v1/drafts/trial", json=trial_of(QUICK, [{"ts": 1, "action": "fail"}]))
-    assert len(quick.json()["matches"]) == 1
+    quick = trial_of(QUICK, [{"ts": 1, "action": "fail"}])
+    answer = limited.service.post("/v1/drafts/trial", Role.ADMIN, quick)
+    assert len(answer["matches"]) == 1
 
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_a_trial_that_takes_too_much_memory_is_refused(
-    migrated_store: Callable[[str], str],
-) -> None:
-    with listening_service(migrated_store("sqlite"), trial_megabytes=150) as limited:
-        body = trial_of(LARGE, LARGE_EVENTS, select=LARGE_OUTPUT)
-        answer = limited.service.client.post("/v1/drafts/trial", json=body)
-        assert answer.status_code == 422
-        (flaw,) = answer.json()["errors"]
+def test_a_trial_that_takes_too_much_memory_is_refused(sqlite_store: str) -> None:
+    with listening_service(sqlite_store, trial_megabytes=150) as limited:
+        flaw = flaw_of(limited, trial_of(LARGE, LARGE_EVENTS, select=LARGE_OUTPUT))
         assert flaw["detail"] == "It takes more memory than the limit of 150 MB."
 
 
-def test_a_trial_whose_answer_would_be_too_long_is_refused(
-    limited: ListeningService,
-) -> None:
+def test_a_trial_whose_answer_would_be_too_long_is_refused(limited: ListeningService) -> None:
     outputs = dict(list(LARGE_OUTPUT.items())[:2])
-    body = trial_of(LARGE, LARGE_EVENTS[:100], select=outputs)
-    answer = limited.service.client.post("/v1/drafts/trial", json=body)
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["detail"] == "What it finds is too long to be answered."
+    flaw = flaw_of(limited, trial_of(LARGE, LARGE_EVENTS[:100], select=outputs))
+    assert flaw["detail"] == "What it finds is too long to be answered."
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", ["/v1/validate", "/v1/processors", "/v1/drafts/check"])
 def test_examples_that_take_too_long_are_refused_where_they_stand(
-    limited: ListeningService, path: str
+    limited: ListeningService,
 ) -> None:
     examples = [{"events": SLOW_EVENTS[:500], "matches": []}] * 4
     document = processor_document(pattern=SLOW, examples=examples)
-    body = {"text": json.dumps(document), "format": "json"} if "drafts" in path else document
-    answer = limited.service.client.post(path, json=body).json()
-    (flaw,) = answer["problems"] if "drafts" in path else answer["errors"]
-    assert flaw["pointer"] == "/examples"
-    assert "longer than the limit" in flaw["detail"]
+    draft = {"text": json.dumps(document), "format": "json"}
+    for path, body, told in (
+        ("/v1/validate", document, "errors"),
+        ("/v1/processors", document, "errors"),
+        ("/v1/drafts/check", draft, "problems"),
+    ):
+        (flaw,) = limited.service.send("POST", path, body).json()[told]
+        assert flaw["pointer"] == "/examples"
+        assert "longer than the limit" in flaw["detail"]
 
 
 @pytest.mark.long
@@ -179,12 +195,9 @@ def test_a_worker_that_is_killed_is_replaced_and_its_task_done_by_another(
     work = task(SLOW, SLOW_EVENTS[:300])
     expected = processes.run("trial", work)
     (first,) = processes._idle
-    found: list[bytes] = []
-    thread = threading.Thread(target=lambda: found.append(processes.run("trial", work)))
-    thread.start()
-    eventually(lambda: not processes._idle)
-    os.kill(first._process.pid, signal.SIGKILL)
-    thread.join()
+    with beside(lambda: processes.run("trial", work)) as found:
+        eventually(lambda: not processes._idle)
+        os.kill(first._process.pid, signal.SIGKILL)
     assert found == [expected]
     assert first not in processes._workers
 
@@ -230,21 +243,11 @@ def test_a_task_that_fails_says_where(processes: TrialProcesses) -> None:
 
 @pytest.mark.long
 def test_closing_ends_workers_that_are_busy(processes: TrialProcesses) -> None:
-    said: list[str] = []
-
-    def run() -> None:
-        try:
-            processes.run("trial", task(SLOW, SLOW_EVENTS))
-        except Stopping as stopping:
-            said.append(str(stopping))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    eventually(lambda: any(worker._is_ready for worker in processes._workers))
-    (worker,) = processes._workers
-    processes.close()
-    thread.join()
-    assert said == ["The service stops."]
+    with beside(lambda: processes.run("trial", task(SLOW, SLOW_EVENTS))) as said:
+        eventually(lambda: any(worker._is_ready for worker in processes._workers))
+        (worker,) = processes._workers
+        processes.close()
+    assert list(map(str, said)) == ["The service stops."]
     assert worker._process.poll() is not None
     with pytest.raises(Stopping):
         processes.run("trial", task(QUICK, []))
@@ -253,27 +256,16 @@ def test_closing_ends_workers_that_are_busy(processes: TrialProcesses) -> None:
 
 
 def test_closing_ends_workers_that_begin(processes: TrialProcesses) -> None:
-    ended: list[type[Exception]] = []
-
-    def run() -> None:
-        try:
-            processes.run("trial", task(SLOW, SLOW_EVENTS))
-        except (Stopping, TrialFailed) as error:
-            ended.append(type(error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    eventually(lambda: processes._workers)
-    processes.close()
-    thread.join()
-    assert ended == [Stopping]
+    with beside(lambda: processes.run("trial", task(SLOW, SLOW_EVENTS))) as ended:
+        eventually(lambda: processes._workers)
+        processes.close()
+    assert list(map(type, ended)) == [Stopping]
 
 
 def test_workers_know_no_secrets(
     processes: TrialProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    secret = SigningKey.new("k").to_text()
-    monkeypatch.setenv("PERCEPT_SIGNING_KEYS", secret)
+    monkeypatch.setenv("PERCEPT_SIGNING_KEYS", SigningKey.new("k").to_text())
     processes.run("trial", task(QUICK, []))
     (worker,) = processes._workers
     environment = Path(f"/proc/{worker._process.pid}/environ").read_text(encoding="utf-8")
@@ -287,12 +279,11 @@ def test_a_service_that_ends_leaves_no_worker_behind(
     tmp_path: Path, free_port: int, end: signal.Signals
 ) -> None:
     with served(tmp_path, "sqlite:///percept.db", free_port) as service:
-        url, headers = service.url, service.authorization
-        assert httpx2.post(f"{url}/v1/streams", json=STREAM, headers=headers).status_code == 201
         quick = trial_of(QUICK, [{"ts": 1, "action": "fail"}])
-        trial = f"{url}/v1/drafts/trial"
-        answer = httpx2.post(trial, json=quick, headers=headers, timeout=PATIENCE_SECONDS)
-        assert answer.status_code == 200, answer.text
+        for path, body in (("/v1/streams", STREAM), ("/v1/drafts/trial", quick)):
+            url, headers = f"{service.url}{path}", service.authorization
+            answer = httpx2.post(url, json=body, headers=headers, timeout=PATIENCE_SECONDS)
+            assert answer.is_success, answer.text
         workers = children(service.process.pid)
         assert workers
         service.process.send_signal(end)
@@ -311,12 +302,11 @@ def test_a_busy_worker_whose_service_was_killed_ends_by_itself() -> None:
         "while made._idle: pass\n"
         "print(*(each._process.pid for each in made._workers), flush=True)\n"
     )
-    command = [sys.executable, "-c", script]
     longer = TRUE_OF_NONE + " OR " + TRUE_OF_NONE.replace("SUM", "AVG")
     last = {"name": "z", "contiguity": "followed_by", "where": longer}
     work = task({"steps": [{"name": "a"}, last]}, SLOW_EVENTS)
     with subprocess.Popen(  # noqa: S603 - our own command
-        command,
+        [sys.executable, "-c", script],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[2],

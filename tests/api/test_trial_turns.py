@@ -1,8 +1,10 @@
 """Tokens share the processes in which rules are tried fairly, whoever asks for many."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import wraps
+from typing import Any, ParamSpec
 
 import pytest
 
@@ -14,6 +16,7 @@ from tests.api.test_trial_limits import QUICK, SLOW, SLOW_EVENTS, trial_of
 from tests.patience import FAR_LONGER_SECONDS, eventually
 
 _PASSES_OF_LOOP = 10
+P = ParamSpec("P")
 
 
 class Tasks:
@@ -74,109 +77,104 @@ async def tasks_of(turns: int, wait_seconds: float = FAR_LONGER_SECONDS) -> Asyn
         await tasks.settled()
 
 
-def test_one_caller_leaves_a_turn_for_the_others() -> None:
-    async def scenario() -> None:
-        async with tasks_of(2) as tasks:
-            await tasks.ask("a1", "a2", "a3")
-            assert tasks.begun == ["a1"]
-            await tasks.ask("b1")
-            assert tasks.begun == ["a1", "b1"]
-            await tasks.end("b1")
-            assert tasks.begun == ["a1", "b1"]
-            await tasks.end("a1")
-            assert tasks.begun == ["a1", "b1", "a2"]
+def in_a_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Let a test run in an event loop."""
 
-    asyncio.run(scenario())
+    @wraps(test)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        asyncio.run(test(*arguments, **options))
+
+    return run
 
 
-def test_a_single_turn_goes_from_caller_to_caller() -> None:
-    async def scenario() -> None:
-        async with tasks_of(1) as tasks:
-            await tasks.ask("a1", "a2", "a3", "b1", "b2", "c1")
-            for name in ("a1", "a2", "b1", "c1", "a3", "b2"):
-                assert tasks.begun[-1] == name
-                await tasks.end(name)
-
-    asyncio.run(scenario())
-
-
-def test_the_caller_with_fewest_turns_is_next() -> None:
-    async def scenario() -> None:
-        async with tasks_of(4) as tasks:
-            await tasks.ask("a1", "a2", "a3", "b1", "a4", "c1")
-            assert tasks.begun == ["a1", "a2", "a3", "b1"]
-            await tasks.end("b1")
-            assert tasks.begun[-1] == "c1"
-            await tasks.end("c1")
-            assert tasks.begun[-1] == "c1"
-            await tasks.end("a2")
-            assert tasks.begun[-1] == "a4"
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_one_caller_leaves_a_turn_for_the_others() -> None:
+    async with tasks_of(2) as tasks:
+        await tasks.ask("a1", "a2", "a3")
+        assert tasks.begun == ["a1"]
+        await tasks.ask("b1")
+        assert tasks.begun == ["a1", "b1"]
+        await tasks.end("b1")
+        assert tasks.begun == ["a1", "b1"]
+        await tasks.end("a1")
+        assert tasks.begun == ["a1", "b1", "a2"]
 
 
-def test_more_than_a_few_that_wait_of_one_caller_are_put_off_at_once() -> None:
-    async def scenario() -> None:
-        async with tasks_of(1) as tasks:
-            await tasks.ask(*(f"a{number}" for number in range(1 + MOST_WAITING)))
-            await tasks.ask("a-more", "b1")
-            with pytest.raises(Overloaded, match="of the same token wait for trying a rule"):
-                await tasks.outcome("a-more")
-            await tasks.end("a0", "a1")
-            assert tasks.begun == ["a0", "a1", "b1"]
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_a_single_turn_goes_from_caller_to_caller() -> None:
+    async with tasks_of(1) as tasks:
+        await tasks.ask("a1", "a2", "a3", "b1", "b2", "c1")
+        for name in ("a1", "a2", "b1", "c1", "a3", "b2"):
+            assert tasks.begun[-1] == name
+            await tasks.end(name)
 
 
-def test_a_turn_that_does_not_come_in_time_is_not_waited_for_any_longer() -> None:
-    async def scenario() -> None:
-        async with tasks_of(1, wait_seconds=0.01) as tasks:
-            await tasks.ask("a1", "b1")
-            with pytest.raises(Overloaded, match="There was no turn for trying a rule"):
-                await tasks.outcome("b1")
-            await tasks.end("a1")
-            await tasks.ask("c1")
-            assert tasks.begun == ["a1", "c1"]
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("gone", ["b1", "b2"])
-def test_a_turn_is_not_given_to_a_task_that_has_gone(gone: str) -> None:
-    async def scenario() -> None:
-        async with tasks_of(1) as tasks:
-            await tasks.ask("a1", "b1", "b2")
-            tasks.cancel(gone)
-            await tasks.end("a1")
-            (left,) = {"b1", "b2"} - {gone}
-            assert tasks.begun == ["a1", left]
-            await tasks.end(left)
-            await tasks.ask("c1")
-            assert tasks.begun[-1] == "c1"
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_the_caller_with_fewest_turns_is_next() -> None:
+    async with tasks_of(4) as tasks:
+        await tasks.ask("a1", "a2", "a3", "b1", "a4", "c1")
+        assert tasks.begun == ["a1", "a2", "a3", "b1"]
+        await tasks.end("b1")
+        assert tasks.begun[-1] == "c1"
+        await tasks.end("c1")
+        assert tasks.begun[-1] == "c1"
+        await tasks.end("a2")
+        assert tasks.begun[-1] == "a4"
 
 
-def test_a_task_that_goes_when_its_turn_comes_gives_it_back() -> None:
-    async def scenario() -> None:
-        turns = FairTurns("trying a rule", 1, FAR_LONGER_SECONDS)
-        begun: list[str] = []
+@in_a_loop
+async def test_more_than_a_few_that_wait_of_one_caller_are_put_off_at_once() -> None:
+    async with tasks_of(1) as tasks:
+        await tasks.ask(*(f"a{number}" for number in range(1 + MOST_WAITING)))
+        await tasks.ask("a-more", "b1")
+        with pytest.raises(Overloaded, match="of the same token wait for trying a rule"):
+            await tasks.outcome("a-more")
+        await tasks.end("a0", "a1")
+        assert tasks.begun == ["a0", "a1", "b1"]
 
-        async def second() -> None:
-            async with turns.turn("b"):
-                begun.append("b")
 
-        async with turns.turn("a"):
-            task = asyncio.create_task(second())
-            await asyncio.sleep(0)
-        task.cancel()  # granted, but it does not know yet
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        async with turns.turn("c"):
-            begun.append("c")
-        assert begun == ["c"]
+@in_a_loop
+async def test_a_turn_that_does_not_come_in_time_is_not_waited_for_any_longer() -> None:
+    async with tasks_of(1, wait_seconds=0.01) as tasks:
+        await tasks.ask("a1", "b1")
+        with pytest.raises(Overloaded, match="There was no turn for trying a rule"):
+            await tasks.outcome("b1")
+        await tasks.end("a1")
+        await tasks.ask("c1")
+        assert tasks.begun == ["a1", "c1"]
 
-    asyncio.run(scenario())
+
+@pytest.mark.parametrize(("gone", "left"), [("b1", "b2"), ("b2", "b1")])
+@in_a_loop
+async def test_a_turn_is_not_given_to_a_task_that_has_gone(gone: str, left: str) -> None:
+    async with tasks_of(1) as tasks:
+        await tasks.ask("a1", "b1", "b2")
+        tasks.cancel(gone)
+        await tasks.end("a1")
+        assert tasks.begun == ["a1", left]
+        await tasks.end(left)
+        await tasks.ask("c1")
+        assert tasks.begun[-1] == "c1"
+
+
+@in_a_loop
+async def test_a_task_that_goes_when_its_turn_comes_gives_it_back() -> None:
+    turns = FairTurns("trying a rule", 1, FAR_LONGER_SECONDS)
+    begun: list[str] = []
+
+    async def second() -> None:
+        async with turns.turn("b"):
+            begun.append("b")
+
+    async with turns.turn("a"):
+        task = asyncio.create_task(second())
+        await asyncio.sleep(0)
+    task.cancel()  # granted, but it does not know yet
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with turns.turn("c"):
+        begun.append("c")
+    assert begun == ["c"]
 
 
 @pytest.mark.long

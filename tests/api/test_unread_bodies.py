@@ -4,6 +4,7 @@ import asyncio
 import json
 from contextlib import suppress
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,13 +12,13 @@ from api.access import authentication
 from contract.service.tokens import Role
 from tests.api.documents import STREAM
 from tests.api.listening import ListeningService, listening_service
-from tests.api.running import ServiceUnderTest
+from tests.api.running import Service
 from tests.patience import PATIENCE_SECONDS
 
 TEN_MEGABYTES = "10000000"
 
 
-async def _unread_answer(service: ServiceUnderTest, path: str, token: str) -> tuple[int, Any]:
+async def _unread_answer(service: Service, path: str, token: str) -> tuple[int, Any]:
     """Return how a POST is answered whose body must not be asked for."""
     sent: list[Any] = []
 
@@ -47,22 +48,18 @@ async def _unread_answer(service: ServiceUnderTest, path: str, token: str) -> tu
     return sent[0]["status"], json.loads(b"".join(each.get("body", b"") for each in sent[1:]))
 
 
-def unread_answer(service: ServiceUnderTest, path: str, token: str) -> tuple[int, Any]:
+def unread_answer(service: Service, path: str, token: str) -> tuple[int, Any]:
     portal = service.client.portal
     assert portal is not None
     answer: tuple[int, Any] = portal.call(_unread_answer, service, path, token)
     return answer
 
 
-def test_a_body_is_not_read_of_what_is_refused_in_any_case(service: ServiceUnderTest) -> None:
-    wrong, viewer, admin = (
-        "percept_wrong",
-        service.token_of[Role.VIEWER],
-        service.token_of[Role.ADMIN],
-    )
+def test_a_body_is_not_read_of_what_is_refused_in_any_case(service: Service) -> None:
+    viewer, admin = service.token_of[Role.VIEWER], service.token_of[Role.ADMIN]
     for path, token, status in (
-        *((f"/v1/{path}", wrong, 401) for path in ("processors", "streams", "drafts/trial")),
-        ("/v1/streams?nmae=1", wrong, 401),
+        *((f"/v1/{path}", "wrong", 401) for path in ("processors", "streams", "drafts/trial")),
+        ("/v1/streams?nmae=1", "wrong", 401),
         ("/v1/processors", viewer, 403),
         ("/v1/processors?pasued=true", admin, 422),
         ("/v1/streams", admin, 413),
@@ -74,45 +71,35 @@ def test_a_body_is_not_read_of_what_is_refused_in_any_case(service: ServiceUnder
             assert problem["errors"][0]["pointer"] == "query/pasued"
 
 
-def test_a_body_is_not_read_of_whom_asks_too_often(service: ServiceUnderTest) -> None:
+def test_a_body_is_not_read_of_whom_asks_too_often_nor_a_long_one_of_an_open_route(
+    service: Service,
+) -> None:
+    body, headers = {"token": "x" * 5_000}, {"X-Percept-Dashboard": "1"}
+    assert service.client.post("/session", json=body, headers=headers).status_code == 413
     service.begin_anew(requests_per_second=0.001)
-    admin = service.token_of[Role.ADMIN]
-    service.client.get("/v1/streams")
-    assert unread_answer(service, "/v1/streams", admin)[0] == 429
-
-
-def test_an_open_route_takes_short_bodies_only(service: ServiceUnderTest) -> None:
-    headers = {"X-Percept-Dashboard": "1"}
-    long = {"token": "x" * 5_000}
-    assert service.client.post("/session", json=long, headers=headers).status_code == 413
+    service.get("/v1/streams", Role.ADMIN)
+    assert unread_answer(service, "/v1/streams", service.token_of[Role.ADMIN])[0] == 429
 
 
 def test_whoever_guesses_tokens_costs_the_store_nothing_in_the_end(
-    service: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.begin_anew(requests_per_second=5)
-    viewer = service.as_role(Role.VIEWER)
-    assert service.client.get("/v1/streams", headers=viewer).status_code == 200
-    looked_up: list[str] = []
-    look_up = authentication._principal
-
-    def counted(runtime: Any, sha256: str) -> Any:
-        looked_up.append(sha256)
-        return look_up(runtime, sha256)
-
-    monkeypatch.setattr(authentication, "_principal", counted)
+    service.get("/v1/streams")
+    looked_up = Mock(wraps=authentication._principal)
+    monkeypatch.setattr(authentication, "_principal", looked_up)
     monkeypatch.setattr(service.app.state.runtime.rate_limits, "_rate", 1e-9)
     guess = {"Authorization": "Bearer percept_guess"}
     answers = [service.client.get("/v1/streams", headers=guess) for _ in range(10)]
     assert [answer.status_code for answer in answers] == [401] * 2 + [429] * 8
-    assert len(looked_up) == 2
+    assert looked_up.call_count == 2
     # Whose token was valid before is not taken for a guesser at the same address.
-    assert service.client.get("/v1/streams", headers=viewer).status_code == 200
+    service.get("/v1/streams")
 
 
+MANY_KEYS = json.dumps({f"k{n}": 0 for n in range(150_000)})
 HOSTILE = {
-    "many keys, one of them twice": json.dumps({f"k{n}": 0 for n in range(150_000)})[:-1]
-    + ', "k149999": 0}',
+    "many keys, one of them twice": MANY_KEYS[:-1] + ', "k149999": 0}',
     "many empty objects": "[" + "{}," * 650_000 + "{}]",
     "many empty lists": '{"name": [' + "[]," * 650_000 + "[]]}",
     "many unknown keys": json.dumps({f"k{n}": 0 for n in range(100_000)}),
@@ -124,13 +111,13 @@ HOSTILE = {
 def test_the_service_answers_others_while_it_reads_a_hostile_body(
     listening: ListeningService, body: str
 ) -> None:
+    headers = {**listening.service.client.headers, "Content-Type": "application/json"}
+    content = HOSTILE[body].encode()
+
     async def both() -> tuple[int, list[int]]:
-        headers = {**listening.service.client.headers, "Content-Type": "application/json"}
         async with listening.asynchronous_client() as client:
-            content = HOSTILE[body].encode()
-            reading = asyncio.ensure_future(
-                client.post("/v1/streams", content=content, headers=headers)
-            )
+            posted = client.post("/v1/streams", content=content, headers=headers)
+            reading = asyncio.ensure_future(posted)
             healthy = []
             while not reading.done():
                 healthy.append((await client.get("/healthz")).status_code)
@@ -142,21 +129,19 @@ def test_the_service_answers_others_while_it_reads_a_hostile_body(
     assert set(healthy) == {200}
 
 
-def test_of_very_many_problems_some_are_shown(service: ServiceUnderTest) -> None:
+def test_of_very_many_problems_some_are_shown_and_no_more_bodies_are_held_than_fit(
+    with_stream: Service,
+) -> None:
     document = STREAM | {f"k{n}": 0 for n in range(500)}
-    body = service.client.post("/v1/streams", json=document).json()
+    body = with_stream.client.post("/v1/streams", json=document).json()
     assert body["detail"] == "The request has 500 problems, of which 100 are shown."
     assert len(body["errors"]) == 100
-
-
-def test_no_more_bodies_are_held_than_fit(with_stream: ServiceUnderTest) -> None:
     runtime = with_stream.app.state.runtime
     with runtime.bodies.share() as share:
         share.take(runtime.bodies._free_bytes - 10)
-        answer = with_stream.client.post("/v1/streams", json=STREAM)
-        assert answer.status_code == 503
-        assert answer.headers["Retry-After"]
-    assert with_stream.client.post("/v1/streams", json=STREAM).status_code == 409
+        answer = with_stream.send("POST", "/v1/streams", STREAM)
+        assert (answer.status_code, bool(answer.headers["Retry-After"])) == (503, True)
+    assert with_stream.send("POST", "/v1/streams", STREAM).status_code == 409
     assert runtime.bodies._free_bytes == 32 * runtime.settings.max_body_bytes
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE
-from tests.api.running import START_MS, ServiceUnderTest
+from tests.api.running import START_MS, Service
 
 MATCHES = "/v1/streams/logins/matches"
 TRIAGE = "/v1/streams/logins/triage"
@@ -30,12 +30,12 @@ def found(number: int, **fields: Any) -> dict[str, Any]:
     return match | fields
 
 
-def post(service: ServiceUnderTest, *matches: dict[str, Any], path: str = MATCHES) -> Any:
+def post(service: Service, *matches: dict[str, Any], path: str = MATCHES) -> Any:
     body = {"job": "main", "matches": list(matches)}
     return service.post(path, Role.JOB, body)
 
 
-def triage(service: ServiceUnderTest, number: int, **change: Any) -> dict[str, Any]:
+def triage(service: Service, number: int, **change: Any) -> dict[str, Any]:
     """Change the triage of a match, in whatever state it is."""
     path = f"{MATCHES}/{match_id(number)}/triage"
     headers = service.as_role(Role.AUTHOR) | ANY_STATE
@@ -45,7 +45,7 @@ def triage(service: ServiceUnderTest, number: int, **change: Any) -> dict[str, A
     return body
 
 
-def bulk(service: ServiceUnderTest, change: dict[str, Any], **query: Any) -> Any:
+def bulk(service: Service, change: dict[str, Any], **query: Any) -> Any:
     """Send a change of many matches and return the answer."""
     headers = service.as_role(Role.AUTHOR)
     return service.client.post(TRIAGE, json=change, params=query, headers=headers)
@@ -55,13 +55,13 @@ def selected(*numbers: int, **revisions: int) -> list[dict[str, Any]]:
     return [{"match_id": match_id(number), **revisions} for number in numbers]
 
 
-def listed(service: ServiceUnderTest, **query: Any) -> list[int]:
+def listed(service: Service, **query: Any) -> list[int]:
     """Return the numbers in the output of all matches that meet a filter, newest first."""
     pages = service.pages(MATCHES, **query)
     return [match["output"]["failures"] for page in pages for match in page["items"]]
 
 
-def counts(service: ServiceUnderTest, **query: Any) -> dict[str, dict[str, Any]]:
+def counts(service: Service, **query: Any) -> dict[str, dict[str, Any]]:
     """Return the counts of all rules, by id."""
     items = service.get(TRIAGE, **query)["items"]
     return {item.pop("processor_id"): item for item in items}

@@ -108,23 +108,23 @@ def test_files_of_lines_are_moved_and_those_of_failed_attempts_deleted(
     assert not other.is_ours()
 
 
-def told_of(spark: SparkSession, path: Path, lines: BatchLines) -> str:
+def told_of(frame: Frame, path: Path, lines: BatchLines) -> str:
     with create_sinks([output(type="json", path=str(path))], surroundings()) as outputs:
         with pytest.raises(OutputFailed) as failed:
-            outputs.write(frame(spark), 0, {"match": 1}, lines)
+            outputs.write(frame(), 0, {"match": 1}, lines)
         return str(failed.value)
 
 
 def test_a_directory_that_cannot_be_written_to_and_lines_that_are_gone_are_named(
-    spark: SparkSession, tmp_path: Path
+    frame: Frame, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
     below = tmp_path / "file" / "out"
-    told = told_of(spark, below, BatchLines([b"{}"]))
+    told = told_of(frame, below, BatchLines([b"{}"]))
     assert f"{tmp_path}/file" in told
     assert f"Look at {below}: whether the job may write there" in told
     gone = tmp_path / "_percept" / "lines" / "gone.json"
-    told = told_of(spark, tmp_path, BatchLines(files={str(gone): 1}))
+    told = told_of(frame, tmp_path, BatchLines(files={str(gone): 1}))
     assert f"{gone} was removed while the job ran" in told
     assert "written again, as a whole, when the job is started again" in told
 
