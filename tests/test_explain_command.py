@@ -134,31 +134,11 @@ def test_what_is_not_usable_is_told_where_and_why(tmp_path: Path) -> None:
     assert run(CLAUSE, "--as", "poem").exit_code == 2
 
 
-def test_help_tells_what_it_takes() -> None:
-    text = run("--help").stdout
-    assert "Exit code" in text
-    for form in ("text", "dot", "svg", "json", "sql", "pattern"):
-        assert form in text
-
-
 def test_the_picture_of_the_page_is_what_the_command_draws() -> None:
     page = (ROOT / "docs/explain.md").read_text(encoding="utf-8")
     (clause,) = re.findall(r"the drawing of `(.*)`:", page)
     shown = (ROOT / "docs/images/explain.svg").read_text(encoding="utf-8")
     assert run(clause, "--as", "svg").stdout == shown
-
-
-def test_a_document_with_a_clause_is_explained(tmp_path: Path) -> None:
-    document = tmp_path / "rule.yaml"
-    document.write_text(
-        "match_recognize: |\n"
-        "  MATCH_RECOGNIZE (PARTITION BY u ORDER BY ts MEASURES COUNT(A.*) AS n\n"
-        "    PATTERN (A B) DEFINE A AS a = 1, B AS b = 2)\n",
-        encoding="utf-8",
-    )
-    result = CliRunner().invoke(app, ["explain", str(document)])
-    assert result.exit_code == 0, result.output
-    assert "PATTERN (A B)" in result.output
 
 
 def test_of_a_whole_rule_the_pattern_key_and_time_are_told(tmp_path: Path) -> None:

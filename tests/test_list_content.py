@@ -20,6 +20,7 @@ from cep.list_content import (
     value_of,
 )
 from contract.snapshot import Snapshot, content_hash, read_snapshot, snapshot_json
+from tests.discoverers.sources import STREAM
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 BIGINTS = st.integers(-(2**63), 2**63 - 1)
@@ -92,25 +93,11 @@ def test_what_is_no_value_is_refused(data_type: str, text: str) -> None:
 
 
 def test_lists_are_in_a_snapshot_only_if_there_are_some() -> None:
-    stream = {
-        "name": "logins",
-        "version": 1,
-        "schema": "user STRING, ts TIMESTAMP",
-        "event_time_column": "ts",
-        "allowed_delay_ms": 0,
-        "order_by": [],
-    }
-    plain = Snapshot.model_validate({"format": 1, "epoch": 1, "stream": stream, "processors": []})
+    plain = Snapshot(format=1, epoch=1, stream=STREAM, processors=[])
     assert b"lists" not in snapshot_json(plain)
-    version = {
-        "version": 1,
-        "effective_from_ms": None,
-        "digest": list_digest(list_content(["ann"])),
-        "count": 1,
-    }
-    listed = Snapshot.model_validate(
-        plain.model_dump(by_alias=True)
-        | {"lists": [{"name": "vip", "type": "STRING", "versions": [version]}]}
-    )
+    digest = list_digest(list_content(["ann"]))
+    versions = [{"version": 1, "effective_from_ms": None, "digest": digest, "count": 1}]
+    lists = [{"name": "vip", "type": "STRING", "versions": versions}]
+    listed = Snapshot.model_validate(plain.model_dump(by_alias=True) | {"lists": lists})
     assert read_snapshot(snapshot_json(listed)) == listed
     assert content_hash(listed) != content_hash(plain)

@@ -161,11 +161,6 @@ def test_a_bad_time_option_is_refused(pattern: Path, events: Path) -> None:
     assert "--until" in result.stderr
 
 
-def test_help_and_version_are_there() -> None:
-    assert "match" in CliRunner().invoke(app, ["--help"]).stdout
-    assert CliRunner().invoke(app, ["--version"]).stdout.startswith("percept ")
-
-
 def warnings_of(result: Result) -> str:
     assert result.exit_code == 0
     return result.stderr.replace("\n", " ")
@@ -180,34 +175,6 @@ def test_a_field_that_no_event_has_is_told_with_the_nearest_one(
     assert "no event has the field nmae, which the condition of a reads" in told
     assert "did you mean name?" in told
     assert "ts" not in told
-
-
-def test_fields_of_earlier_steps_and_in_aggregates_are_looked_at_too(
-    events: Path, tmp_path: Path
-) -> None:
-    rule = tmp_path / "slip.yaml"
-    rule.write_text(
-        "steps:\n  - {name: a, where: \"name = 'a'\"}\n"
-        "  - {name: b, contiguity: followed_by, where: 'ts > a.tz OR SUM(a.amount) > 1'}\n"
-    )
-    told = warnings_of(run(rule, events))
-    assert "the field tz, which the condition of b reads" in told
-    assert "the field amount, " in told
-    assert "field a," not in told
-
-
-def test_a_key_that_no_event_has_is_told(pattern: Path, events: Path) -> None:
-    told = warnings_of(run(pattern, events, "--key", "usr", "--until", "99999"))
-    assert "the field usr, which is of the key, so all events have the same one" in told
-    assert "did you mean user?" in told
-    assert "of the key" not in warnings_of(run(pattern, events, "--key", "user"))
-
-
-def test_seconds_that_are_read_as_milliseconds_are_told(pattern: Path, tmp_path: Path) -> None:
-    events = tmp_path / "seconds.jsonl"
-    for time, is_told in ((1_700_000_000, True), (1_700_000_000_000, False), (60_000, False)):
-        events.write_text(json.dumps({"ts": time, "name": "x"}))
-        assert ("look like seconds" in warnings_of(run(pattern, events))) is is_told
 
 
 def test_windows_that_are_still_open_are_told(pattern: Path, events: Path) -> None:
@@ -225,12 +192,6 @@ def test_closing_windows_may_bring_an_absence(pattern: Path, events: Path) -> No
 within: 1 hour
 """)
     assert "windows, which may bring matches" in warnings_of(run(pattern, events))
-
-
-def test_of_no_events_nothing_is_told(pattern: Path, tmp_path: Path) -> None:
-    events = tmp_path / "empty.jsonl"
-    events.write_text("")
-    assert not warnings_of(run(pattern, events, "--key", "usr"))
 
 
 # --- whole rules

@@ -322,9 +322,6 @@ def test_the_query_may_come_from_standard_input(events: Path) -> None:
     assert "standard input: " in wrong.stderr
     for said in (b"\xff", b""):
         assert run("-", events, stdin=said).exit_code == 2
-
-
-def test_standard_input_is_not_the_query_and_the_events_at_once() -> None:
     both = run("-", "-", stdin=PAID)
     assert both.exit_code == 2
     assert "standard input holds the query or the events, not both" in both.stderr

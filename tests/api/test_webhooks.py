@@ -368,7 +368,7 @@ class TestDelivery:
         assert (found["state"], found["attempts"], len(receiver.came)) == ("delivered", 2, 1)
 
     def test_a_pause_is_no_longer_if_the_clock_is_set_back(
-        self, hooked: ServiceUnderTest, receiver: Receiver
+        self, hooked: Service, receiver: Receiver
     ) -> None:
         asked(hooked, receiver.url)
         receiver.status = 500

@@ -32,29 +32,16 @@ def test_the_version_is_the_major_one(text: str, version: int | None) -> None:
     assert java_version(text) == version
 
 
-def test_java_17_will_do(tmp_path: Path) -> None:
-    assert missing_java(fake_java(tmp_path, 'openjdk version "17.0.1"')) is None
-
-
-def test_an_older_java_is_named(tmp_path: Path) -> None:
-    told = missing_java(fake_java(tmp_path, 'openjdk version "11.0.2"'))
-
-    assert told is not None
-    assert "is Java 11" in told
-
-
-def test_a_machine_without_java_is_told_what_to_install(tmp_path: Path) -> None:
+def test_a_java_that_will_not_do_is_told_with_what_to_install(tmp_path: Path) -> None:
+    there = [tmp_path / name for name in ("17", "11", "none")]
+    for folder in there:
+        folder.mkdir()
+    assert missing_java(fake_java(there[0], 'openjdk version "17.0.1"')) is None
+    older = fake_java(there[1], 'openjdk version "11.0.2"')
+    assert "is Java 11" in f"{missing_java(older)}"
+    assert str(there[2]) in f"{missing_java({'JAVA_HOME': str(there[2])})}"
     told = missing_java({"PATH": str(tmp_path)})
-
-    assert told is not None
-    assert "there is none. Install Java 17" in told
-
-
-def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
-    told = missing_java({"JAVA_HOME": str(tmp_path)})
-
-    assert told is not None
-    assert str(tmp_path) in told
+    assert "there is none. Install Java 17" in f"{told}"
 
 
 def test_nothing_is_started_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,13 @@ def report(past: list[Event], against: dict[str, Any], **changes: Any) -> Backte
     )
 
 
+AGAINST = {"both": 0, "gained": 56, "lost": 24}
+
+
+def flaw_of(told: BacktestReport | None, past: list[Event]) -> str:
+    return backtest_flaw(told, USER_ENUMERATION_STRICTER, USER_ENUMERATION, past)
+
+
 @pytest.mark.parametrize(
     ("changes", "flaw"),
     [
@@ -62,24 +69,17 @@ def report(past: list[Event], against: dict[str, Any], **changes: Any) -> Backte
 def test_a_backtest_that_found_something_else_is_noticed(
     past: list[Event], changes: dict[str, Any], flaw: str
 ) -> None:
-    told = report(past, {"both": 0, "gained": 56, "lost": 24}, **changes)
-    assert backtest_flaw(told, USER_ENUMERATION_STRICTER, USER_ENUMERATION, past) == flaw
+    assert flaw_of(report(past, AGAINST, **changes), past) == flaw
 
 
-@pytest.mark.parametrize("wrong", ["both", "gained", "lost"])
-def test_a_backtest_that_compares_otherwise_or_not_at_all_is_noticed(
-    past: list[Event], wrong: str
-) -> None:
-    right = {"both": 0, "gained": 56, "lost": 24}
-    told = report(past, right | {wrong: right[wrong] + 1})
-    flaw = backtest_flaw(told, USER_ENUMERATION_STRICTER, USER_ENUMERATION, past)
-    assert flaw.startswith("against: ")
+def test_a_backtest_that_compares_otherwise_or_not_at_all_is_noticed(past: list[Event]) -> None:
+    for wrong, count in AGAINST.items():
+        told = report(past, AGAINST | {wrong: count + 1})
+        assert flaw_of(told, past).startswith("against: ")
     (rule,) = told.rules
     alone = told.model_copy(update={"rules": [rule.model_copy(update={"against": None})]})
-    assert "None instead of" in backtest_flaw(
-        alone, USER_ENUMERATION_STRICTER, USER_ENUMERATION, past
-    )
-    assert backtest_flaw(None, USER_ENUMERATION_STRICTER, USER_ENUMERATION, past)
+    assert "None instead of" in flaw_of(alone, past)
+    assert flaw_of(None, past)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,6 @@ class RuleService:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -63,7 +62,6 @@ class RuleService:
         return waiting
 
     def start(self) -> None:
-        """Listen, in a thread."""
         self._app = made_app(self._settings)
         self._server = Server(self._app, self._settings, self._app.state.runtime.bell.close)
         self._thread = threading.Thread(target=self._server.run)
@@ -71,23 +69,19 @@ class RuleService:
         eventually(lambda: self._server.started)
 
     def stop(self) -> None:
-        """Stop as an operator would."""
         self._server.should_exit = True
         self._thread.join(PATIENCE_SECONDS)
 
     def request(self, method: str, path: str, **parts: Any) -> httpx2.Response:
-        """Make a request as the admin, which must succeed."""
         headers = {"Authorization": f"Bearer {self.token_of[Role.ADMIN]}", "If-Match": "*"}
         answer = httpx2.request(method, f"{self.url}{path}", headers=headers, **parts)
         assert answer.is_success, answer.text
         return answer
 
     def register_stream(self) -> None:
-        """Register the stream `logins`."""
         self.request("POST", "/v1/streams", json=STREAM)
 
     def publish(self, document: dict[str, Any]) -> None:
-        """Create a processor."""
         self.request("POST", "/v1/processors", json=document)
 
 

@@ -30,7 +30,6 @@ STREAM = StreamDefinition.model_validate(
 
 
 def document(name: str, action: str = "fail", **keys: Any) -> dict[str, Any]:
-    """Return a processor document that looks for one action."""
     where = f"action = '{action}'"
     steps = [{"name": "step", "where": where}]
     return {"id": name, "stream": "logins", "pattern": {"steps": steps}} | keys
@@ -59,8 +58,14 @@ def actions(snapshot: Snapshot | None) -> dict[str, list[str]]:
     }
 
 
+def newest_of(job: BackgroundDiscovery) -> Snapshot:
+    """Return the newest snapshot, which there must be."""
+    snapshot = job.latest()
+    assert snapshot is not None
+    return snapshot
+
+
 def numbers(snapshot: Snapshot) -> dict[str, list[int]]:
-    """Return the numbers of the versions of each processor."""
     return {each.id: [version.version for version in each.versions] for each in snapshot.processors}
 
 
@@ -72,7 +77,6 @@ class FakeTime:
     pauses: list[float] = field(default_factory=list)
 
     def clock(self) -> Clock:
-        """Return it as a clock of a discoverer."""
         return Clock(lambda: self.time_ms, self._wait, lambda: sum(self.pauses))
 
     def _wait(self, event: threading.Event, seconds: float) -> bool:
@@ -89,11 +93,9 @@ class RememberingManager:
 
     @property
     def current_processors(self) -> list[SnapshotProcessor]:
-        """Return those of the newest snapshot."""
         return list(self.told[-1].processors) if self.told else []
 
     def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot."""
         self.told.append(snapshot)
 
 
@@ -140,7 +142,6 @@ class ScriptedDiscoverer(PeriodicPatternProcessorDiscoverer):
 def surroundings(
     environment: Mapping[str, str] | None = None, initial: Snapshot | None = None
 ) -> DiscovererSurroundings:
-    """Return the surroundings of a job of the stream `logins`."""
     return DiscovererSurroundings(stream="logins", environment=environment or {}, initial=initial)
 
 

@@ -71,24 +71,20 @@ def test_a_refusal_that_waiting_does_not_mend_ends_the_wait() -> None:
         assert job.first(FAR_LONGER_SECONDS) is before
 
 
-def test_a_check_waits_for_a_few_failures_only() -> None:
+@pytest.mark.parametrize(
+    ("seconds", "failures", "told"),
+    [
+        (0.2, {}, r"after 0\.2 s: ConnectionError: refused"),
+        (FAR_LONGER_SECONDS, {"most_failures": 1}, "refused"),  # of a check
+    ],
+)
+def test_a_source_that_gives_nothing_in_time_is_an_error_that_says_why(
+    seconds: float, failures: dict[str, int], told: str
+) -> None:
     discoverer = Discoverer(fails=True)
     discoverer.may_answer.set()
-    with (
-        BackgroundDiscovery(discoverer) as job,
-        pytest.raises(NoSnapshotError, match="refused"),
-    ):
-        job.first(FAR_LONGER_SECONDS, most_failures=1)
-
-
-def test_a_source_that_gives_nothing_in_time_is_an_error_that_says_why() -> None:
-    discoverer = Discoverer(fails=True)
-    discoverer.may_answer.set()
-    with (
-        BackgroundDiscovery(discoverer) as job,
-        pytest.raises(NoSnapshotError, match=r"after 0\.2 s: ConnectionError: refused"),
-    ):
-        job.first(0.2)
+    with BackgroundDiscovery(discoverer) as job, pytest.raises(NoSnapshotError, match=told):
+        job.first(seconds, **failures)
 
 
 def test_waiting_can_be_ended() -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine, make_url, text
 
 from discoverers import BackgroundDiscovery, HealthStatus
 from tests.api.running import postgresql_schema_named
-from tests.discoverers.sources import STREAM_KEYS, actions, document, numbers, running
+from tests.discoverers.sources import STREAM_KEYS, actions, document, newest_of, numbers, running
 from tests.patience import PATIENCE_SECONDS, eventually
 
 
@@ -25,17 +25,14 @@ class RuleTable:
     insert: str
 
     def run(self, sql: str, **values: Any) -> None:
-        """Run a statement and commit it."""
         with self.engine.begin() as connection:
             connection.execute(text(sql), values)
 
     def put(self, version: int, rule: Any, name: str = "a") -> None:
-        """Add a row."""
         whole = rule if isinstance(rule, str) else json.dumps(rule)
         self.run(self.insert, id=name, version=version, document=whole)
 
     def discovery(self, **options: Any) -> BackgroundDiscovery:
-        """Return a discoverer of the table."""
         config = {"type": "database", "url": self.url, "stream": STREAM_KEYS}
         source = {} if "query" in options else {"table": "rules"}
         return running(config | source | {"interval_seconds": 0.02} | options)
@@ -69,10 +66,8 @@ def test_the_newest_version_of_every_row_is_discovered(rules: RuleTable) -> None
         eventually(lambda: actions(job.latest()) == {"a": ["login"], "b": ["fail"]})
         rules.run("DELETE FROM rules WHERE id = 'b'")
         eventually(lambda: actions(job.latest()) == {"a": ["login"]})
-        newest = job.latest()
-        assert newest is not None
-        assert numbers(newest) == {"a": [2]}
-        assert newest.epoch > 7  # than every number so far
+        assert numbers(newest_of(job)) == {"a": [2]}
+        assert newest_of(job).epoch > 7  # than every number so far
 
 
 def test_scheduled_versions_come_with_the_one_that_runs_until_then(rules: RuleTable) -> None:

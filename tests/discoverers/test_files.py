@@ -15,6 +15,7 @@ from tests.discoverers.sources import (
     STREAM_KEYS,
     actions,
     document,
+    newest_of,
     numbers,
     running,
 )
@@ -53,6 +54,12 @@ def job(rules: Path) -> Iterator[BackgroundDiscovery]:
         yield job
 
 
+def discoverer_of(rules: Path) -> FilesDiscoverer:
+    discoverer = running({"type": "directory", "path": str(rules)})._discoverer
+    assert isinstance(discoverer, FilesDiscoverer)
+    return discoverer
+
+
 def has(job: BackgroundDiscovery, wanted: dict[str, list[str]]) -> Callable[[], bool]:
     return lambda: actions(job.latest()) == wanted
 
@@ -67,8 +74,7 @@ def test_files_that_are_added_changed_and_deleted_are_followed(
     (rules / "b.yaml").unlink()
     eventually(has(job, {"a": ["login"], "c": ["fail"]}))
 
-    newest = job.latest()
-    assert newest is not None
+    newest = newest_of(job)
     assert (newest.epoch, numbers(newest)) == (4, {"a": [3], "c": [2]})
 
 
@@ -118,8 +124,7 @@ def test_a_file_is_not_taken_while_it_is_being_written(rules: Path) -> None:
         settled.set()
         return False
 
-    discoverer = running({"type": "directory", "path": str(rules)})._discoverer
-    assert isinstance(discoverer, FilesDiscoverer)
+    discoverer = discoverer_of(rules)
     discoverer._clock = type(discoverer._clock)(wait=wait)
     (rules / "a.yaml").write_text(half, encoding="utf-8")
     found = discoverer.get_processors()
@@ -138,8 +143,7 @@ def test_files_that_never_stand_still_are_a_failure(rules: Path) -> None:
         write(rules / "a.yaml", document("a", str(next(counter))))
         return False
 
-    discoverer = running({"type": "directory", "path": str(rules)})._discoverer
-    assert isinstance(discoverer, FilesDiscoverer)
+    discoverer = discoverer_of(rules)
     discoverer._clock = type(discoverer._clock)(wait=wait)
     with pytest.raises(Exception, match="keeps changing"):
         discoverer.get_processors()
@@ -160,9 +164,7 @@ def test_a_config_map_is_followed_when_its_link_is_swapped(tmp_path: Path) -> No
         for file in (mount / "..2026_01").iterdir():
             file.unlink()
         eventually(has(job, {"a": ["login"], "b": ["login"]}))
-        newest = job.latest()
-        assert newest is not None
-        assert newest.epoch == 2  # in one step
+        assert newest_of(job).epoch == 2  # in one step
 
 
 def config_map(mount: Path, version: str, **looks_for: str) -> None:
@@ -245,8 +247,7 @@ def test_a_malformed_stream_definition_keeps_the_last_one(
 def test_a_new_stream_definition_is_a_new_epoch(job: BackgroundDiscovery, rules: Path) -> None:
     (rules / "stream.yaml").write_text(STREAM_TEXT + "allowed_delay_ms: 5\n", encoding="utf-8")
     eventually(lambda: (newest := job.latest()) and newest.epoch == 2)
-    newest = job.latest()
-    assert newest is not None
+    newest = newest_of(job)
     assert (newest.stream.allowed_delay_ms, newest.stream.version) == (5, 2)
 
 
@@ -295,8 +296,7 @@ def test_an_empty_list_runs_no_processors(tmp_path: Path) -> None:
 
 def test_files_that_stay_as_they_are_are_not_read_into_documents_again(rules: Path) -> None:
     write(rules / "a.yaml", document("a"))
-    discoverer = running({"type": "directory", "path": str(rules)})._discoverer
-    assert isinstance(discoverer, FilesDiscoverer)
+    discoverer = discoverer_of(rules)
     first = discoverer.get_processors()
     write(rules / "b.yaml", document("b"))
     second = discoverer.get_processors()
@@ -347,11 +347,9 @@ def listing(rules: Path) -> Iterator[BackgroundDiscovery]:
 
 def held(job: BackgroundDiscovery) -> dict[str, tuple[int, list[Any]]]:
     """Return the lists that the job is given: the number of the version, and the values."""
-    snapshot = job.latest()
-    assert snapshot is not None
     return {
         each.name: (version.version, json.loads(job.list_content(version.digest)))
-        for each in snapshot.lists
+        for each in newest_of(job).lists
         for version in each.versions
     }
 
@@ -372,11 +370,7 @@ def test_lists_are_followed_and_their_content_is_there(
 
 
 def has_rules(job: BackgroundDiscovery, *names: str) -> Callable[[], bool]:
-    def has() -> bool:
-        snapshot = job.latest()
-        return snapshot is not None and [each.id for each in snapshot.processors] == list(names)
-
-    return has
+    return lambda: [each.id for each in newest_of(job).processors] == list(names)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,12 @@ from discoverers import (
 from discoverers.http import HttpDiscoverer, HttpDiscovererFactory, read_answer
 from tests.api.documents import STREAM
 from tests.discoverers.rule_service import RuleService, serving
+from tests.discoverers.sources import STREAM as SOURCE_STREAM
 from tests.discoverers.sources import (
     RememberingManager,
     actions,
     document,
+    newest_of,
     numbers,
     running,
     surroundings,
@@ -98,8 +100,7 @@ def test_several_changes_in_a_row_arrive_in_full(service: RuleService) -> None:
         service.request("POST", "/v1/processors/a/pause")
         service.request("DELETE", "/v1/processors/b")
         eventually(lambda: (newest := job.latest()) and newest.epoch == 6)
-        newest = job.latest()
-        assert newest is not None
+        newest = newest_of(job)
         assert [(each.id, each.paused) for each in newest.processors] == [("a", True), ("c", False)]
 
 
@@ -116,8 +117,7 @@ def test_a_set_of_changes_arrives_as_one(service: RuleService) -> None:
         ]
         service.request("POST", "/v1/streams/logins/change-sets", json={"changes": changes})
         eventually(lambda: job.latest() is not first)
-        newest = job.latest()
-        assert newest is not None
+        newest = newest_of(job)
         assert newest.epoch == first.epoch + 1
         assert [(each.id, each.paused) for each in newest.processors] == [("a", True), ("c", False)]
 
@@ -233,14 +233,7 @@ def scripted(*answers: httpx2.Response) -> tuple[HttpDiscoverer, list[httpx2.Req
 
 
 def answered(processors: list[Any], epoch: int = 1, lists: Sequence[Any] = ()) -> httpx2.Response:
-    stream = {
-        "name": "logins",
-        "version": 1,
-        "schema": "user STRING, action STRING, ts TIMESTAMP",
-        "event_time_column": "ts",
-        "allowed_delay_ms": 0,
-        "order_by": [],
-    }
+    stream = SOURCE_STREAM.model_dump(mode="json", by_alias=True)
     body = {"format": 1, "epoch": epoch, "stream": stream, "processors": processors}
     if lists:
         body["lists"] = list(lists)
@@ -370,14 +363,10 @@ def test_a_close_at_any_moment_ends_the_thread(moment: float) -> None:
 
     discoverer, _ = scripted(answered([]))
     discoverer._client = httpx2.AsyncClient(transport=httpx2.MockTransport(refuse))
-    close_during(discoverer.close, moment, lambda: told(discoverer))
-
-
-def close_during(close: Callable[[], None], seconds: float, work: Callable[[], object]) -> None:
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=told, args=(discoverer,))
     thread.start()
-    time.sleep(seconds)
-    close()
+    time.sleep(moment)
+    discoverer.close()
     thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
 
@@ -437,16 +426,3 @@ def test_a_snapshot_waits_for_the_contents_of_its_lists(bad: httpx2.Response, wo
         answered([]), whole, bad, whole, httpx2.Response(200, content=content), httpx2.Response(304)
     )
     assert [each.epoch for each in told(discoverer)] == [1, 2]
-
-
-def test_a_rule_of_an_unknown_list_is_set_apart() -> None:
-    rule = entry("p", {"pattern": {"steps": [{"name": "x", "where": "user IN LIST('vpi')"}]}})
-    content = list_content(["ann"])
-    discoverer, _ = scripted(
-        answered([rule, entry("a")], lists=[listed("vip", content)]),
-        httpx2.Response(200, content=content),
-        httpx2.Response(304),
-    )
-    assert list(numbers(told(discoverer)[-1])) == ["a"]
-    (problem,) = discoverer.health.problems
-    assert "did you mean vip?" in problem.message.lower()

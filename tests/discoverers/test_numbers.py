@@ -33,29 +33,19 @@ def histories() -> st.SearchStrategy[list[list[dict[str, Any]]]]:
 
 
 @given(histories())
-def test_a_number_never_stands_for_two_contents(history: list[list[dict[str, Any]]]) -> None:
+def test_a_number_stands_for_one_content_and_what_is_later_has_the_greater_one(
+    history: list[list[dict[str, Any]]],
+) -> None:
     seen: dict[tuple[str, int], Any] = {}
     reading: Reading | None = None
     for documents in history:
         reading = assemble(found(*documents), reading)
         for processor in reading.snapshot.processors:
             for version in processor.versions:
-                key = (processor.id, version.version)
-                assert seen.setdefault(key, version) == version
-
-
-@given(histories())
-def test_what_is_scheduled_later_has_the_greater_number(
-    history: list[list[dict[str, Any]]],
-) -> None:
-    reading: Reading | None = None
-    for documents in history:
-        reading = assemble(found(*documents), reading)
-        for processor in reading.snapshot.processors:
-            versions = processor.versions
-            starts = [version.effective_from_ms or 0 for version in versions]
+                assert seen.setdefault((processor.id, version.version), version) == version
+            starts = [version.effective_from_ms or 0 for version in processor.versions]
             assert starts == sorted(starts)
-            assert all(one.version < next_.version for one, next_ in pairwise(versions))
+            assert all(one.version < next_.version for one, next_ in pairwise(processor.versions))
 
 
 def test_a_version_put_in_front_of_a_scheduled_one_renumbers_that() -> None:
@@ -102,12 +92,6 @@ def test_a_content_has_one_hash_wherever_it_was_read(
     later = assemble(found(*reversed(documents)), reading).snapshot
     fresh = assemble(found(*documents), None).snapshot
     assert content_hash(later) == content_hash(fresh)
-
-
-def test_a_version_that_is_scheduled_runs_beside_the_one_before_it() -> None:
-    both = found(document("a"), document("a", "login", effective_from=LATER))
-    (only,) = ScriptedDiscoverer(both).snapshots()
-    assert (actions(only), numbers(only)) == ({"a": ["fail", "login"]}, {"a": [1, 2]})
 
 
 def test_taking_the_old_version_away_leaves_the_new_one_its_number() -> None:

@@ -9,9 +9,9 @@ from discoverers import (
     HealthStatus,
     ProcessorProblem,
     Snapshot,
-    StreamDefinition,
 )
 from tests.discoverers.sources import (
+    STREAM,
     RememberingManager,
     ScriptedDiscoverer,
     actions,
@@ -47,16 +47,9 @@ def test_an_identical_snapshot_is_not_handed_on_twice() -> None:
 
 
 def test_every_snapshot_is_the_full_set() -> None:
-    first, second, third = ScriptedDiscoverer(
-        found(document("a")), found(document("a"), document("b")), found(document("b"))
-    ).snapshots()
-
-    assert [list(actions(each)) for each in (first, second, third)] == [["a"], ["a", "b"], ["b"]]
-
-
-def test_an_empty_source_takes_all_processors_away() -> None:
-    last = ScriptedDiscoverer(found(document("a")), found()).snapshots()[-1]
-    assert last.processors == []
+    a, b = document("a"), document("b")
+    told = ScriptedDiscoverer(found(a), found(a, b), found(b), found()).snapshots()
+    assert [list(actions(each)) for each in told] == [["a"], ["a", "b"], ["b"], []]
 
 
 def test_one_malformed_processor_does_not_keep_the_others_back() -> None:
@@ -107,17 +100,12 @@ def test_a_missing_processor_stays_while_its_origin_cannot_be_read() -> None:
 
 def test_a_last_good_processor_that_does_not_fit_new_columns_is_left_out() -> None:
     columns = {"ddl": "user STRING, kind STRING, ts TIMESTAMP", "version": 1}
-    redefined = found(document("a"), stream=renamed(columns))
+    redefined = found(document("a"), stream=STREAM.model_copy(update=columns))
     discoverer = ScriptedDiscoverer(found(document("a")), redefined)
 
     last = discoverer.snapshots()[-1]
     assert (last.processors, last.stream.version) == ([], 2)
     assert discoverer.health.problems[0].processor_id == "a"
-
-
-def renamed(changes: dict[str, object]) -> StreamDefinition:
-    stream = found().stream
-    return stream.model_copy(update=changes)
 
 
 def test_health_tells_how_the_source_fares_and_remembers_the_last_error() -> None:

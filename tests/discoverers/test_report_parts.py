@@ -88,24 +88,6 @@ def test_new_states_go_before_counters_and_the_longest_untold_counters_first() -
     assert names(told(report, service, *moved, version("d", "quarantined"))) == ["a"]
 
 
-def test_a_part_that_never_arrived_is_told_again() -> None:
-    report = VersionReport()
-    lost = report.next_part([version("a")])
-    assert report.next_part([version("a")]) == lost
-
-
-def test_what_was_sent_without_an_answer_is_sent_again_as_it_is_by_then() -> None:
-    report, service = VersionReport(), Service()
-    told(report, service, version("a"), version("b"))
-    service.take(report.next_part([version("a", "quarantined"), version("b"), version("c")]))
-    again = told(report, service, version("a"), version("b"))
-    assert {each.processor_id: each.state for each in again.versions} == {
-        "a": "active",
-        "c": "superseded",
-    }
-    assert sorted(service.known) == [("a", 1), ("b", 1)]
-
-
 def test_long_tracebacks_make_a_part_smaller_but_never_empty() -> None:
     report = VersionReport(bytes_per_heartbeat=9_000)
     broken = [

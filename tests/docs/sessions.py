@@ -9,11 +9,7 @@ from tests.docs.fences import fences
 
 
 def run_sessions(page: str) -> tuple[int, str]:
-    """Run the Python sessions of a page, which share their names.
-
-    Returns:
-        How many inputs ran, and a report of those that gave something else than the page shows.
-    """
+    """Run the Python sessions of a page: how many inputs, and what differs from the page."""
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
     names: dict[str, Any] = {}
     report: list[str] = []

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -156,45 +155,6 @@ def test_the_readme_counts_the_matches_of_every_rule(events: list[Event]) -> Non
     assert shown == {
         path.name: len(matches_of(path.name, events)) for path in FOLDER.glob("*.yaml")
     }
-
-
-def test_the_guessed_password_is_reported_with_all_its_failures(events: list[Event]) -> None:
-    *_, attack = matches_of("password_guessed.yaml", events)
-    failed, (accepted,) = attack.steps["failed"], attack.steps["accepted"]
-
-    assert (attack.key, accepted["user"], accepted["ts"]) == (
-        ("24.151.103.17",),
-        "elastic_user_0",
-        "2017-03-30T16:01:36Z",
-    )
-    assert len(failed) == 101
-    assert failed[0]["ts"] == "2017-03-30T15:56:39Z"
-
-
-def test_a_name_list_is_reported_with_its_names(events: list[Event]) -> None:
-    first, *_ = matches_of("user_enumeration.yaml", events)
-    names = [event["user"] for event in first.steps["probe"]]
-
-    assert first.key == ("218.26.11.118",)
-    assert len(names) == 10
-    assert all(name != following for name, following in pairwise(names))
-
-
-def test_the_account_created_and_used_within_the_hour(events: list[Event]) -> None:
-    (match,) = matches_of("new_account_used.yaml", events)
-
-    assert [match.steps[step][0]["ts"] for step in ("created", "password", "sign_in")] == [
-        "2017-03-29T10:36:43Z",
-        "2017-03-29T10:38:05Z",
-        "2017-03-29T11:35:20Z",
-    ]
-
-
-def test_the_session_open_at_the_end_is_found_by_time_alone(events: list[Event]) -> None:
-    *_, last = matches_of("session_left_open.yaml", events)
-
-    assert last.at is None
-    assert last.steps["opened"][0]["ts"] == events[-1]["ts"] == "2017-04-20T14:14:29Z"
 
 
 def test_the_python_rule_is_the_one_of_the_document() -> None:

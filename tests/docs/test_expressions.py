@@ -23,7 +23,6 @@ from cep.expression.parsing.parser import MAX_TREE_DEPTH
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, MAX_TEXT_LENGTH
 from tests.docs.fences import ROOT, fences, rows
 from tests.docs.notation import event_of
-from tests.docs.sessions import run_sessions
 
 PAGE = "docs/expressions.md"
 (EVENT,) = (json.loads(fence.text) for fence in fences(PAGE) if fence.language == "json")
@@ -64,7 +63,6 @@ def test_each_expression_has_the_value_and_type_of_its_result() -> None:
 
 
 def functions(row: dict[str, str]) -> list[str]:
-    """Return the functions in the first cell of a row, as they are called."""
     return re.findall(r"`(\w+\([^`]*\))`", row["Function"])
 
 
@@ -148,10 +146,3 @@ def test_the_limits_of_the_page_are_those_in_force() -> None:
 def test_a_text_beside_a_number_is_an_error_when_it_comes() -> None:
     with pytest.raises(EvaluationError):
         value_of("count = '3'")
-
-
-def test_the_sessions_of_the_page_run_as_shown() -> None:
-    tried, report = run_sessions(PAGE)
-
-    assert report == ""
-    assert tried > 2

@@ -6,15 +6,8 @@ import percept
 import percept.discoverers
 from cep import Pattern, PatternError
 from tests.docs.fences import ROOT, rows
-from tests.docs.sessions import run_sessions
 
 PAGE = "docs/flink.md"
-
-
-def test_the_sessions_run_as_shown() -> None:
-    tried, report = run_sessions(PAGE)
-    assert report == ""
-    assert tried > 10
 
 
 def test_what_the_tables_name_is_there() -> None:

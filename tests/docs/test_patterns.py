@@ -49,21 +49,14 @@ def _examples() -> Iterator[Example]:
 EXAMPLES = list(_examples())
 
 
-def test_the_page_has_examples() -> None:
+def test_each_example_finds_what_the_page_says_and_can_be_pasted_into_python() -> None:
     assert len(EXAMPLES) > 8
-
-
-def test_each_example_finds_what_the_page_says() -> None:
     for example in EXAMPLES:
+        assert ast.parse(example.python.text)
         pattern = Pattern.parse(example.python.text).validate()
 
         shown = example.matches.text
         assert found(pattern, shown.splitlines()[0]) == shown, str(example)
-
-
-def test_each_example_can_be_pasted_into_python() -> None:
-    for example in EXAMPLES:
-        assert ast.parse(example.python.text)
 
 
 def test_both_forms_of_each_example_are_one_pattern() -> None:

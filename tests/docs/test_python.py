@@ -11,7 +11,6 @@ import pytest
 import percept
 from percept import Match, MatchResult, RecognizedRows, TimedOutMatch
 from tests.docs.fences import ROOT, rows
-from tests.docs.sessions import run_sessions
 
 PAGE = "docs/python.md"
 FRAMES = "docs/dataframes.md"
@@ -23,12 +22,6 @@ def named(cell: str) -> set[str]:
 
 def parameters(function: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(function).parameters)
-
-
-def test_the_sessions_of_the_page_run_as_shown() -> None:
-    tried, report = run_sessions(PAGE)
-    assert report == ""
-    assert tried > 10
 
 
 def test_each_parameter_has_its_line_with_its_default() -> None:

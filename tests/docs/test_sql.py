@@ -4,7 +4,6 @@ import re
 
 from tests.docs.fences import ROOT, fences, rows
 from tests.docs.row_letters import matches
-from tests.docs.sessions import run_sessions
 
 PAGE = "docs/sql.md"
 
@@ -27,13 +26,6 @@ def test_each_skip_finds_what_its_row_says() -> None:
     assert len(shown) == 5
     found = [matches(pattern, code(row["Rows"]), code(row["Skip"])) for row in shown]
     assert found == [row["Matches"] for row in shown]
-
-
-def test_the_sessions_of_the_page_run_as_shown() -> None:
-    tried, report = run_sessions(PAGE)
-
-    assert report == ""
-    assert tried > 7
 
 
 def test_a_query_that_is_shown_is_the_file_that_is_run() -> None:

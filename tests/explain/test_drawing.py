@@ -40,14 +40,8 @@ def test_every_kind_of_part_is_there() -> None:
 def _repetition(
     inner: object, minimum: int, maximum: int | None, quantifier: str, *, is_reluctant: bool
 ) -> dict[str, object]:
-    return {
-        "kind": "repetition",
-        "inner": inner,
-        "minimum": minimum,
-        "maximum": maximum,
-        "is_reluctant": is_reluctant,
-        "quantifier": quantifier,
-    }
+    bounds = {"minimum": minimum, "maximum": maximum, "is_reluctant": is_reluctant}
+    return {"kind": "repetition", "inner": inner, "quantifier": quantifier} | bounds
 
 
 def test_every_vector_can_be_drawn_as_json() -> None:

@@ -14,7 +14,6 @@ from cep.expression import (
     Expression,
     aggregates_of,
     compile_aggregate,
-    compile_scalar,
     resolve,
 )
 
@@ -100,15 +99,6 @@ def test_nan_is_the_largest() -> None:
     events = [{"x": 1.0}, {"x": float("nan")}, {"x": float("inf")}]
     assert math.isnan(over("MAX(a.x)", events))
     assert over("MIN(a.x)", events) == 1.0
-
-
-def test_values_read_their_slot() -> None:
-    node = resolve(Expression.parse("price > AVG(a.price) * 2 OR COUNT(a.*) = 0"), ["a"])
-    average, count = aggregates_of(node)
-    evaluate = compile_scalar(node, slot_of={average: 0, count: 1}.__getitem__)
-    assert evaluate({"price": 5.0}, [2.0, 1]) is True
-    assert evaluate({"price": 3.0}, [2.0, 1]) is False
-    assert evaluate({"price": 3.0}, [None, 0]) is True
 
 
 def test_a_text_cannot_be_summed() -> None:

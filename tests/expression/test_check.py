@@ -12,6 +12,7 @@ from cep.expression import (
     Schema,
     check,
     compile_columnar,
+    key_problem,
     resolve,
     to_sql,
 )
@@ -132,3 +133,25 @@ def test_a_schema_survives_polars() -> None:
 def test_a_malformed_schema_is_refused(ddl: str) -> None:
     with pytest.raises(ExpressionError):
         Schema.from_ddl(ddl)
+
+
+KEYS = Schema.from_ddl(
+    "user STRING, amount DECIMAL(10, 2), ts TIMESTAMP, ok BOOLEAN, tags ARRAY<STRING>, "
+    "place STRUCT<city: STRING>, blob BINARY"
+)
+
+
+@pytest.mark.parametrize(
+    "text", ["user", "amount", "ts", "ok", "place.city", "LOWER(user)", "amount * 2", "NULL"]
+)
+def test_plain_values_are_keys(text: str) -> None:
+    assert key_problem(Expression.parse(text), KEYS) is None
+
+
+@pytest.mark.parametrize("text", ["tags", "place", "blob"])
+def test_values_with_parts_and_unreadable_ones_are_none(text: str) -> None:
+    problem = key_problem(Expression.parse(text), KEYS)
+    assert problem is not None
+    assert "cannot be a key" in problem.message
+    assert (problem.line, problem.column) == (1, 1)
+    assert "plain columns" in problem.hint

@@ -60,14 +60,6 @@ def test_a_text_put_together_is_null_once_it_is_too_long() -> None:
     assert values_of("s || t || s", s=half, t=half) == [None, None]
 
 
-def test_texts_are_not_multiplied_in_memory_before_they_are_too_long() -> None:
-    node = resolve(Expression.parse(f"CONCAT({', '.join(['s'] * 100)})"), [], SCHEMA)
-    frame = pl.DataFrame({"s": ["a" * 1_000_000], "t": [""]})
-    limited = frame.lazy().select(compile_columnar(node, SCHEMA).is_null().alias("null"))
-    assert limited.collect()["null"].to_list() == [True]
-    assert compile_scalar(node)({"s": "a" * 1_000_000}, ()) is None
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

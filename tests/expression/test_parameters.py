@@ -261,12 +261,8 @@ def test_a_list_is_bounded() -> None:
 
 def test_bounds_and_allowed_values() -> None:
     parameter = Parameter("x", parameter_type("BIGINT"), Literal(5), Literal(1), Literal(9))
-    assert [bool(parameter.refusal(Literal(n))) for n in (0, 1, 9, 10)] == [
-        True,
-        False,
-        False,
-        True,
-    ]
+    refused = {n for n in range(-1, 12) if parameter.refusal(Literal(n))}
+    assert refused == {-1, 0, 10, 11}
     assert parameter.refusal((Literal(1), Literal(0))) == "0 is below the minimum, 1"
     few = Parameter("x", parameter_type("STRING"), Literal("a"), allowed=(Literal("a"),))
     assert [bool(few.refusal(Literal(text))) for text in ("a", "b")] == [False, True]

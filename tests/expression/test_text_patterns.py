@@ -1,8 +1,6 @@
 """LIKE and RLIKE: two engines and the documented meaning, on patterns and texts made at random."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import polars as pl
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from cep.expression.functions.text_pattern import like_pattern, regex
 
 TEXTS = st.text("abAB_1 \n-.é😀", max_size=8)
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+
 
 # What is written in a rule, and the same for Python's `re` with ASCII classes.
 _ATOMS = [

@@ -238,11 +238,3 @@ def test_division_by_a_constant_is_rounded_once_in_columns_too() -> None:
     scalar = compile_scalar(node)
     expected = [scalar(row, ()) for row in frame.to_dicts()]
     assert frame.select(found=columnar)["found"].to_list() == expected
-
-
-def test_regular_expressions_do_not_hang() -> None:
-    condition = compile_predicate(resolve(Expression.parse("name RLIKE '^(a+)+$'"), []))
-    assert not condition({"name": "a" * 5000 + "b"}, ())
-    assert compile_predicate(resolve(Expression.parse("name LIKE '%a%a%a%a%a%a%b'"), []))(
-        {"name": "a" * 5000 + "b"}, ()
-    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from math import inf, nan
 from typing import Any
 
 from hypothesis import strategies as st
@@ -38,22 +39,7 @@ _integers = st.one_of(
 )
 _small = st.one_of(st.integers(-3, 3), st.integers(-(2**31), 2**31 - 1))
 _doubles = st.one_of(
-    st.sampled_from(
-        [
-            0.0,
-            -0.0,
-            0.5,
-            -0.5,
-            1.5,
-            2.5,
-            1.005,
-            0.1,
-            float("nan"),
-            float("inf"),
-            -float("inf"),
-            1e300,
-        ]
-    ),
+    st.sampled_from([0.0, -0.0, 0.5, -0.5, 1.5, 2.5, 1.005, 0.1, nan, inf, -inf, 1e300]),
     st.floats(),
 )
 _floats = st.floats(width=32)
@@ -113,29 +99,16 @@ MOMENTS = [TIMESTAMP, TIMESTAMP_NTZ, DATE]
 
 def rows(maximum: int = 6) -> st.SearchStrategy[Rows]:
     """Return rows of the schema in which every value may be missing."""
+    inner = st.fixed_dictionaries({"d": st.none() | _texts})
     values: dict[str, st.SearchStrategy[Any]] = {
-        "flag": _booleans,
-        "other": _booleans,
+        path[0]: CONSTANTS[kind] for kind, paths in COLUMNS.items() for path in paths
+    } | {
         "small": _small,
-        "count": _integers,
-        "price": _doubles,
         "ratio": _floats,
-        "amount": _amounts,
         "big": _bigs,
-        "name": _texts,
-        "type": _texts,
-        "ts": _instants,
-        "local": _moments,
-        "day": _days,
-        "gap": _gaps,
         "tags": st.lists(st.none() | _texts, max_size=3),
         "numbers": st.lists(st.none() | _integers, max_size=3),
-        "a": st.fixed_dictionaries(
-            {
-                "b": st.none() | _integers,
-                "c": st.none() | st.fixed_dictionaries({"d": st.none() | _texts}),
-            }
-        ),
+        "a": st.fixed_dictionaries({"b": st.none() | _integers, "c": st.none() | inner}),
     }
     nullable = {name: st.one_of(value, value, value, st.none()) for name, value in values.items()}
     return st.lists(st.fixed_dictionaries(nullable), min_size=1, max_size=maximum)
@@ -208,7 +181,8 @@ class _Trees:
                 return tree.IsDistinct(*self.comparables(depth))
             case 9:
                 left, right = self.comparables(depth)
-                return tree.In(left, (right, *self.more_like(left, right, depth)))
+                more = [right, left, tree.Literal(None)][: self.draw(st.integers(0, 3))]
+                return tree.In(left, (right, *more))
             case 10:
                 return self.text_test(depth)
             case 11:
@@ -224,10 +198,6 @@ class _Trees:
             group = [DATE, one]
         return self.tree(one, depth), self.tree(self.pick(group), depth)
 
-    def more_like(self, left: Node, right: Node, depth: int) -> list[Node]:
-        del depth
-        return [right, left, tree.Literal(None)][: self.draw(st.integers(0, 3))]
-
     def text_test(self, depth: int) -> Node:
         operand = self.tree(STRING, depth)
         match self.draw(st.integers(0, 2)):
@@ -235,18 +205,8 @@ class _Trees:
                 pattern = self.pick(["a%", "%a", "%a%", "a", "_%b", "", "%", "a%b%", "%é_", "\\%%"])
                 return tree.Like(operand, pattern)
             case 1:
-                patterns = [
-                    r"a+b?$",
-                    r"^\w*$",
-                    r"\d",
-                    r"[^a]",
-                    r"(a|b)+",
-                    r"\s",
-                    r".",
-                    r"\bA",
-                    r"a{2}",
-                ]
-                return tree.RegexLike(operand, self.pick(patterns))
+                patterns = r"a+b?$ ^\w*$ \d [^a] (a|b)+ \s . \bA a{2}"
+                return tree.RegexLike(operand, self.pick(patterns.split()))
             case _:
                 function = self.pick(["STARTSWITH", "ENDSWITH", "CONTAINS"])
                 return tree.Call(function, (operand, self.tree(STRING, depth)))
@@ -341,7 +301,5 @@ class _Trees:
 
 @st.composite
 def trees(draw: Draw, data_type: DataType | None = None, *, aggregates: bool = False) -> Node:
-    """Return trees of a type, of any if it is `None`; `aggregates` puts LAST(step.field) into
-    them."""
     wanted = data_type or draw(st.sampled_from([BOOLEAN, *NUMBERS, STRING, *MOMENTS, INTERVAL]))
     return _Trees(draw, aggregates=aggregates).tree(wanted, draw(st.integers(1, 4)))

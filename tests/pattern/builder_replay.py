@@ -10,11 +10,7 @@ Document = Mapping[str, Any]
 
 
 def replayed(document: Document) -> Pattern:
-    """Return the pattern a document describes, made call by call with `flink_quirks`.
-
-    Raises:
-        PatternError: from the call that is refused at once.
-    """
+    """Return the pattern of a document, made call by call; the call that is refused raises."""
     pattern = _sequence(document["steps"])
     if "within_ms" in document:
         pattern = _within(pattern, document)

@@ -113,7 +113,6 @@ def candidates(draw: st.DrawFn) -> PatternTree:
 
 
 def trees() -> st.SearchStrategy[PatternTree]:
-    """Return random trees that are valid with `flink_quirks`."""
     return candidates().filter(lambda tree: not problems(tree))
 
 

@@ -12,15 +12,9 @@ from cep.pattern import AfterMatchSkip, Pattern, PatternError
 from cep.pattern.tree import (
     AllOf,
     AnyOf,
-    Contiguity,
-    Group,
-    InnerContiguity,
     PythonCondition,
-    SkipKind,
-    SkipStrategy,
     Step,
     Subtype,
-    Times,
     Window,
     WithinType,
 )
@@ -51,27 +45,6 @@ def test_a_call_returns_a_new_pattern_and_leaves_the_old_one() -> None:
     assert hash(begun) == hash(Pattern.begin("a"))
 
 
-def test_every_kind_of_step_gets_its_contiguity() -> None:
-    pattern = (
-        Pattern.begin("a")
-        .next("b")
-        .followed_by("c")
-        .followed_by_any("d")
-        .not_next("e")
-        .not_followed_by("f")
-        .next("g")
-    )
-    assert [element.contiguity for element in pattern.tree.elements] == [None, *Contiguity, "next"]
-
-
-def test_a_pattern_in_place_of_a_name_makes_a_group() -> None:
-    inner = Pattern.begin("b").next("c")
-    pattern = Pattern.begin(inner).times(2).followed_by(inner)
-    first, second = pattern.tree.elements
-    assert first == Group(elements=inner.tree.elements, times=Times(2, 2))
-    assert second == Group(elements=inner.tree.elements, contiguity=Contiguity.FOLLOWED_BY)
-
-
 def test_repeated_where_means_and_while_or_where_means_or() -> None:
     begun = Pattern.begin("a").where("x = 1")
     assert where_text(begun.where("y = 2")) == "(x = 1) AND (y = 2)"
@@ -97,17 +70,6 @@ def test_a_subtype_is_the_value_of_a_field_or_a_class() -> None:
     assert subtype == Subtype("Payment", python_type=Payment)
 
 
-def test_quantifiers_say_how_often_a_step_comes() -> None:
-    begun = Pattern.begin("a")
-    assert last(begun.times(3)).times == Times(3, 3)
-    assert last(begun.times(0, 2)).times == Times(0, 2)
-    assert last(begun.times_or_more(2)).times == Times(2, None)
-    assert last(begun.one_or_more()).times == Times(1, None)
-    assert last(begun.times(3, within="5 s")).times_within_ms == 5000
-    assert last(begun.one_or_more().consecutive()).inner is InnerContiguity.CONSECUTIVE
-    assert last(begun.one_or_more().greedy().optional().until("x = 1")).is_optional
-
-
 def test_windows_of_both_types_stand_side_by_side_and_the_last_of_one_type_counts() -> None:
     pattern = (
         Pattern.begin("a")
@@ -117,19 +79,6 @@ def test_windows_of_both_types_stand_side_by_side_and_the_last_of_one_type_count
         .within(timedelta(seconds=1))
     )
     assert last(pattern).within == (Window(1000), Window(5, WithinType.PREVIOUS_AND_CURRENT))
-
-
-def test_skip_strategies_have_a_constructor_each() -> None:
-    strategies = [
-        AfterMatchSkip.no_skip(),
-        AfterMatchSkip.to_next(),
-        AfterMatchSkip.past_last_event(),
-        AfterMatchSkip.to_first("b", throw_on_miss=True),
-        AfterMatchSkip.to_last("b"),
-    ]
-    assert [strategy.kind for strategy in strategies] == list(SkipKind)
-    assert strategies[3] == SkipStrategy(SkipKind.SKIP_TO_FIRST, "b", throw_on_miss=True)
-    assert Pattern.begin("b", skip=strategies[4]) == Pattern.begin("b").after_match(strategies[4])
 
 
 REFUSED_AT_ONCE: dict[str, tuple[Callable[[], Pattern], str]] = {

@@ -239,13 +239,3 @@ def test_a_list_finds_what_its_constants_find() -> None:
     for listed, plain in pairs:
         pattern = Pattern.from_document({"parameters": parameters} | listed)
         assert find_matches(pattern, events).matches == find_matches(plain, events).matches != []
-
-
-def test_types_are_checked_where_a_parameter_is_used() -> None:
-    document = {
-        "parameters": {"limit": {"type": "STRING", "value": "x"}},
-        "steps": [{"name": "a", "where": "price > :limit"}],
-    }
-    (problem,) = examine_document(document, SCHEMA).problems
-    assert "cannot compare DOUBLE with STRING" in problem.message
-    assert problem.column == 1

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,26 @@ def run(
     path: Sequence[Path] = (),
     python: Path = Path(sys.executable),
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program.
-
-    Args:
-        program: its text, or `-m` and a module among `arguments` if it is empty.
-        folder: where it runs.
-        arguments: more of its command line.
-        path: folders that go before everything else on `sys.path`.
-        python: the interpreter.
-    """
+    """Run a program, or `-m` and a module; `path` goes before everything else on `sys.path`."""
     words = [str(python), *(["-c", program] if program else []), *arguments]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
     return subprocess.run(  # noqa: S603 - our own command
         words, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
+
+
+def hiding(modules: Iterable[str]) -> str:
+    """Return the beginning of a program to which modules, and what is below them, do not exist."""
+    return f"""
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if any(f"{{name}}.".startswith(f"{{each}}.") for each in {sorted(modules)!r}):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+"""
 
 
 def libraries_after(statements: str, folder: Path) -> Any:

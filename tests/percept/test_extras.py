@@ -13,19 +13,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from percept.extras import extra_of, missing_text
-from tests.percept.programs import run
+from tests.percept.programs import hiding, run
 
 COMMANDS = {point.name: point for point in entry_points(group="percept.commands")}
-HIDING = """
-import importlib, json, sys
-
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in HIDDEN:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Hidden())
-"""
 
 
 def installed_with(*extras: str) -> set[str]:
@@ -47,7 +37,7 @@ def installed_with(*extras: str) -> set[str]:
     return {name for name, _ in found}
 
 
-def hiding(*extras: str) -> str:
+def without_others(*extras: str) -> str:
     """Return the beginning of a program that has only the libraries of these extras."""
     present = installed_with(*extras)
     hidden = {
@@ -56,14 +46,15 @@ def hiding(*extras: str) -> str:
         if not present & {canonicalize_name(name) for name in names}
         and re.fullmatch(r"\w+", module)
     }
-    return f"HIDDEN = {sorted(hidden)!r}\n{HIDING}"
+    return hiding(hidden)
 
 
 def missing_with(folder: Path, *extras: str) -> dict[str, str]:
     """Return, for each command that cannot be imported with these extras, the library it lacks."""
     modules = sorted({point.module for point in COMMANDS.values()})
     done = run(
-        f"""{hiding(*extras)}
+        f"""{without_others(*extras)}
+import importlib, json
 missing = {{}}
 for module in {modules!r}:
     try:
@@ -111,10 +102,8 @@ def test_the_extra_that_is_named_brings_all_that_a_command_imports(
 def test_a_command_without_its_libraries_says_what_to_install(
     tmp_path: Path, words: list[str]
 ) -> None:
-    program = (
-        f"{hiding()}sys.argv = ['percept', *{words!r}]\nfrom percept.__main__ import main\nmain()"
-    )
-    done = run(program, tmp_path)
+    program = f"{without_others()}sys.argv = ['percept', *{words!r}]\n"
+    done = run(f"{program}from percept.__main__ import main\nmain()", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     extra = extra_of(COMMANDS[words[0]].module)
     assert re.fullmatch(
@@ -133,7 +122,7 @@ def test_what_a_command_lacks_only_while_it_runs_is_told_alike(tmp_path: Path) -
         encoding="utf-8",
     )
     (tmp_path / "rules").mkdir()
-    program = f"{hiding('discoverers')}sys.argv = ['percept', 'run', {str(job)!r}]\n"
+    program = f"{without_others('discoverers')}sys.argv = ['percept', 'run', {str(job)!r}]\n"
     done = run(f"{program}from percept.__main__ import main\nmain()", tmp_path)
     assert done.returncode == 2, done.stderr
     assert re.fullmatch(

@@ -18,11 +18,7 @@ from cep.row_search.search import RowPatternSearch
 class IncrementalRun:
     """One clause over rows that come one by one; `rows` is what has been output so far.
 
-    Args:
-        clause: the text.
-        columns: the columns of the rows and their types.
-        is_encoded: write and read the state of the partition behind every run.
-        search_type: the search, or one that differs in what a test is about.
+    `is_encoded`: the state of a partition is written and read behind every run.
     """
 
     def __init__(
@@ -48,7 +44,6 @@ class IncrementalRun:
         self.rows: list[tuple[Any, ...]] = []
 
     def process(self, row: tuple[Any, ...]) -> None:
-        """Take the next row of its partition and search."""
         self._run(self.append(row), is_ended=False)
 
     def append(self, row: tuple[Any, ...]) -> Any:
@@ -68,16 +63,13 @@ class IncrementalRun:
             self._run(key, is_ended=False, time_ms=time_ms)
 
     def search_all(self) -> None:
-        """Search every partition."""
         for key in self.partitions:
             self._run(key, is_ended=False)
 
     def dicts(self) -> list[dict[str, Any]]:
-        """Return the rows that have been output by column."""
         return [dict(zip(self._output.columns, row, strict=True)) for row in self.rows]
 
     def end(self) -> None:
-        """End every partition."""
         for key in self.partitions:
             self._run(key, is_ended=True)
 

@@ -3,7 +3,7 @@
 1000 times as many examples: PERCEPT_EXAMPLE_FACTOR=1000 pytest FILE
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -75,11 +75,6 @@ def check(query: Query, expected: Answer, rows: Sequence[Sequence[Any]]) -> None
     assert is_same(by_partition(rows, key), by_partition(expected.rows, key)), (query, rows)
 
 
-def check_failed(expected: Answer, failure: RowPatternFailure) -> None:
-    """Rows of several partitions that come one by one may fail in another order."""
-    assert expected.error is not None, failure
-
-
 @example(END_BEYOND_THE_WINDOW)
 @given(queries())
 def test_search_finds_what_brute_force_finds(query: Query) -> None:
@@ -132,53 +127,54 @@ def test_candidates_that_only_the_variables_before_tell_apart(pattern: str) -> N
             check(query, expected, match_recognize(text, rows, schema=COLUMNS).rows)
 
 
+def check_run(query: Query, run: IncrementalRun, feed: Callable[[], None]) -> None:
+    """Rows of several partitions that come one by one may fail in another order."""
+    expected = answer_of(query)
+    try:
+        feed()
+        run.end()
+    except RowPatternFailure:
+        assert expected.error is not None
+        return
+    assert expected.error is None
+    check(query, expected, run.rows)
+
+
 @given(queries(), st.data())
 def test_any_parts_with_the_state_written_in_between(query: Query, data: st.DataObject) -> None:
-    expected = answer_of(query)
     run = IncrementalRun(query.text, COLUMNS, is_encoded=True)
-    try:
+
+    def feed() -> None:
         for row in query.rows:
             run.append(row)
             if data.draw(st.booleans()):
                 run.search_all()
-        run.end()
-    except RowPatternFailure as failure:
-        check_failed(expected, failure)
-        return
-    assert expected.error is None
-    check(query, expected, run.rows)
+
+    check_run(query, run, feed)
 
 
 @given(queries())
 def test_candidates_that_are_merged_could_not_have_won(query: Query) -> None:
-    expected = answer_of(query)
     run = IncrementalRun(query.text, COLUMNS, is_encoded=False, search_type=WithoutMerging)
-    try:
+
+    def feed() -> None:
         for row in query.rows:
             run.process(row)
-        run.end()
-    except RowPatternFailure as failure:
-        check_failed(expected, failure)
-        return
-    except LimitExceeded:
-        # Merging is what keeps the ways of such a pattern from multiplying.
+
+    try:
+        check_run(query, run, feed)
+    except LimitExceeded:  # merging is what keeps the ways of such a pattern from multiplying
         reject()
-    assert expected.error is None
-    check(query, expected, run.rows)
 
 
 @given(queries(), st.data())
 def test_time_that_passes_between_rows_changes_nothing(query: Query, data: st.DataObject) -> None:
-    expected = answer_of(query)
     run = IncrementalRun(query.text, COLUMNS, is_encoded=True)
     times = [*map(itemgetter(1), query.rows), 10**9]
-    try:
+
+    def feed() -> None:
         for row, now_ms, next_ms in zip(query.rows, times, times[1:], strict=False):
             run.process(row)
             run.pass_time(data.draw(st.integers(now_ms, min(next_ms, now_ms + 10_000))))
-        run.end()
-    except RowPatternFailure as failure:
-        check_failed(expected, failure)
-        return
-    assert expected.error is None
-    check(query, expected, run.rows)
+
+    check_run(query, run, feed)

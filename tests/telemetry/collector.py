@@ -21,7 +21,6 @@ from tests.patience import FAR_LONGER_SECONDS
 
 
 def values(attributes: Any) -> dict[str, Any]:
-    """Return attributes by name."""
     return {each.key: _value(each) for each in attributes}
 
 
@@ -48,7 +47,6 @@ class Collector:
 
     @property
     def url(self) -> str:
-        """The endpoint for both signals."""
         return f"http://127.0.0.1:{self.port}"
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> None:
@@ -74,7 +72,6 @@ class Collector:
         ]
 
     def named(self, name: str) -> list[Span]:
-        """Return all spans with this name."""
         return [span for span in self.spans if span.name == name]
 
     @property

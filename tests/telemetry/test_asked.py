@@ -12,20 +12,11 @@ from typer.testing import CliRunner
 from api.commands import serve
 from contract.telemetry.asked import AskedTelemetry, TelemetryRefused, asked_telemetry
 from processor_runtime.running import run_job
-from tests.percept.programs import run
+from tests.percept.programs import hiding, run
 
 URL = "http://collector:4318"
 EVERYWHERE = {"OTEL_EXPORTER_OTLP_ENDPOINT": URL}
-WITHOUT_OTEL = """
-import sys
-
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name.startswith(("opentelemetry.sdk", "opentelemetry.exporter")):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Hidden())
-"""
+WITHOUT_OTEL = hiding(["opentelemetry.sdk", "opentelemetry.exporter"])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What a service and a job send, to a collector that takes it, is dead, slow, or refuses."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -21,8 +21,6 @@ from processor_runtime.telemetry.job_telemetry import JobTelemetry
 from tests.patience import FAR_LONGER_SECONDS, eventually
 from tests.ports import free_port
 from tests.telemetry.collector import Collector, collecting, quick, values
-
-ReadFigures = Callable[[], Iterable[Figure]]
 
 
 @contextmanager
@@ -107,8 +105,7 @@ def test_a_batch_that_fails_tells_the_kind_of_failure_only(
 
 def test_figures_of_a_job_are_those_of_its_newest_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting() as collector, sending_to(monkeypatch, collector.url) as sending:
-        telemetry = JobTelemetry(sending, "logins", "eu")
-        telemetry.done(ended(41), status(1_500, 5))
+        JobTelemetry(sending, "logins", "eu").done(ended(41), status(1_500, 5))
         eventually(lambda: collector.metrics)
     counted = collector.metrics["percept_job_events_total"].sum
     assert counted.is_monotonic
@@ -230,21 +227,5 @@ def test_figures_that_cannot_be_read_are_told_of_once(
     assert not collector.metric_messages
 
 
-def test_a_collector_takes_both_signals_at_places_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with collecting() as spans, collecting() as figures:
-        places = {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": f"{figures.url}/v1/metrics"}
-        with sending_to(monkeypatch, spans.url, **places) as sending:
-            JobTelemetry(sending, "logins", "eu").done(ended(1), status(1, 0))
-            eventually(lambda: _has_both(spans, figures))
-    assert set(spans.requests) == {"/v1/traces"}
-    assert set(figures.requests) == {"/v1/metrics"}
-
-
 def _has_spans(collector: Collector, number: int) -> bool:
     return len(collector.spans) >= number
-
-
-def _has_both(spans: Collector, figures: Collector) -> bool:
-    return bool(spans.spans) and bool(figures.metrics)

@@ -149,7 +149,6 @@ def sequences(draw: st.DrawFn) -> PatternTree:
 
 
 def valid_sequences() -> st.SearchStrategy[PatternTree]:
-    """Return patterns that can be run."""
     return sequences().filter(lambda tree: not problems(tree))
 
 

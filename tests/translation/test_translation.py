@@ -30,7 +30,8 @@ TO_NEXT: Final = AfterMatchSkip.to_next()
 lists_of_events = st.lists(events(), min_size=4, max_size=4)
 
 
-def check_pattern(tree: PatternTree, lists: list[list[Event]]) -> None:
+@given(tree=valid_sequences(), lists=lists_of_events)
+def test_a_translated_pattern_finds_the_same(tree: PatternTree, lists: list[list[Event]]) -> None:
     try:
         query = clause_of(tree)
     except NotExact:
@@ -41,8 +42,12 @@ def check_pattern(tree: PatternTree, lists: list[list[Event]]) -> None:
             assert found_by_clause(query, rows) == found, write_query(query)
 
 
-def check_clause(text: str, lists: list[list[Event]]) -> None:
-    query = read_query(text)
+@pytest.mark.parametrize("texts", [clauses(), chains()], ids=["clauses", "chains"])
+@given(data=st.data(), lists=lists_of_events)
+def test_a_translated_clause_finds_the_same(
+    texts: st.SearchStrategy[str], data: st.DataObject, lists: list[list[Event]]
+) -> None:
+    query = read_query(data.draw(texts))
     try:
         tree = pattern_of(query.clause)
     except (NotExact, ClauseError):
@@ -52,21 +57,6 @@ def check_clause(text: str, lists: list[list[Event]]) -> None:
         found = found_by_pattern(tree, rows)
         if found is not None:
             assert found_by_clause(query, rows) == found, str(Pattern(tree))
-
-
-@given(tree=valid_sequences(), lists=lists_of_events)
-def test_a_translated_pattern_finds_the_same(tree: PatternTree, lists: list[list[Event]]) -> None:
-    check_pattern(tree, lists)
-
-
-@given(text=clauses(), lists=lists_of_events)
-def test_a_translated_clause_finds_the_same(text: str, lists: list[list[Event]]) -> None:
-    check_clause(text, lists)
-
-
-@given(text=chains(), lists=lists_of_events)
-def test_a_translated_chain_finds_the_same(text: str, lists: list[list[Event]]) -> None:
-    check_clause(text, lists)
 
 
 A: Final = Pattern.begin("a").where("name = 'a'")

@@ -147,9 +147,8 @@ def test_partition_by_is_the_key_and_measures_are_the_output() -> None:
 
 
 def test_a_job_says_which_version_runs_in_python_and_why() -> None:
-    job = Pipeline(STREAM)
     by_row = CLAUSE.replace("name = 'b'", "name = 'b' AND NEXT(price) >= 0")
-    job.publish(rule(CLAUSE), rule(by_row).model_copy(update={"id": "by-row"}))
+    job = job_of(rule(CLAUSE), rule(by_row).model_copy(update={"id": "by-row"}))
     job.batch(letters("ab", 10))
     reasons = {each.processor_id: each.interpreted_reason for each in job.job_status.versions}
     assert reasons.pop("by-row").startswith("a clause that is searched for row by row")

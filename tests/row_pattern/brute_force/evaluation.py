@@ -51,11 +51,7 @@ class Match:
 
 
 def value(tree: Tree, match: Match) -> Any:  # noqa: C901, PLR0911, PLR0912 - one case per kind
-    """Return the value of an expression; `None` is NULL and UNKNOWN.
-
-    Raises:
-        Failed: it cannot be computed.
-    """
+    """Return the value of an expression; `None` is NULL and UNKNOWN."""
     kind = tree[0]
     match kind:
         case "value":

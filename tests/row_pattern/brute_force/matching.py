@@ -28,17 +28,7 @@ class Answer:
 def brute_force(
     text: str, rows: Sequence[Sequence[Any]], columns: Mapping[str, str], *, steps: int = _STEPS
 ) -> Answer:
-    """Return the result of a query over rows in order of arrival.
-
-    Args:
-        text: the clause.
-        rows: the rows in the order of the columns.
-        columns: their names and types.
-        steps: how many steps the search may take at all.
-
-    Raises:
-        NotCovered: the clause is outside of the subset, or too much has to be tried.
-    """
+    """Return the result of a query over rows in order of arrival, after so many steps at most."""
     clause = read(text)
     names = [name.upper() for name in columns]
     if len(set(names)) < len(names):

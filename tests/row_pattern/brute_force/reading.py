@@ -27,7 +27,6 @@ class Clause:
 
 
 def read(text: str) -> Clause:
-    """Return the clause that a text is."""
     return _Reader(text).clause()
 
 
