@@ -1,9 +1,9 @@
 """How functions are compiled: once per machine, kept on disk.
 
-What is kept is found by the sources of the whole package of a function, of this one and of
-`cep.condition_code`, whose functions become parts of others, and by where they lie: compiled code
-has other functions and constants written into it, and numba itself looks at the path of a function,
-and at its file only.
+What is kept is found by the sources of the whole package of a function, with the packages in it, of
+this one and of `cep.condition_code`, whose functions become parts of others, and by where they lie:
+compiled code has other functions and constants written into it, and numba itself looks at the path
+of a function, and at its file only.
 
 Source: numba documentation, "Notes on Caching".
 """
@@ -57,7 +57,7 @@ def in_caller(function: Function) -> Function:
 def _kept(function: Function, **options: Any) -> Function:
     from numba import config, njit  # noqa: PLC0415 - an extra
 
-    package = Path(function.__code__.co_filename).parent
+    package = _package_of(Path(function.__code__.co_filename))
     # Where a function is kept is settled when it is decorated; others keep theirs where they want.
     settings = vars(config)
     before, settings["CACHE_DIR"] = settings["CACHE_DIR"], str(directory_of(package))
@@ -67,6 +67,14 @@ def _kept(function: Function, **options: Any) -> Function:
         )
     finally:
         settings["CACHE_DIR"] = before
+
+
+def _package_of(source: Path) -> Path:
+    """Return the package below `cep` that a source is in, at whatever depth; else its directory."""
+    ours = _OURS.parent
+    if not source.is_relative_to(ours):
+        return source.parent
+    return ours / source.relative_to(ours).parts[0]
 
 
 def inlined(function: Function) -> Function:
@@ -83,7 +91,7 @@ def directory_of(package: Path) -> Path | None:
         return None  # in an archive, where numba finds no files
     # numba looks for what it has kept by the path of the sources, too.
     digest = blake2b(str(package.resolve()).encode(), digest_size=8)
-    sources = (sorted(of.glob("*.py")) for of in (*_OF_ALL, package))
+    sources = (sorted(of.rglob("*.py")) for of in (*_OF_ALL, package))
     for source in chain.from_iterable(sources):
         digest.update(source.read_bytes())
     named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")

@@ -21,8 +21,7 @@ from cep.keyed.key_state import EncodedKey
 from cep.keyed.shapes import Selection, Shape
 from cep.nfa.machine import Machine
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.entry_reading import (
+from cep.nfa_kernel.entries.reading import (
     NO_SHAPE,
     PART_BEGIN,
     PART_END,
@@ -30,8 +29,9 @@ from cep.nfa_kernel.entry_reading import (
     PART_SHAPE,
     parts_of,
 )
-from cep.nfa_kernel.entry_summaries import NO_DEADLINE, Summaries, Windows, summaries_of
-from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of
+from cep.nfa_kernel.entries.summaries import NO_DEADLINE, Summaries, Windows, summaries_of
+from cep.nfa_kernel.entries.writing import PIECE_WIDTH, entries_of
+from cep.nfa_kernel.texts.byte_copying import Bytes
 from cep.number_order import stable_order
 
 
@@ -42,7 +42,7 @@ class EncodedKeys:
     Args:
         keys: the keys.
         entry_bytes: where their entries are, among other things.
-        parts: what each shape holds of each, see `entry_reading.parts_of`.
+        parts: what each shape holds of each, see `cep.nfa_kernel.entries.reading`.
     """
 
     keys: Sequence[Hashable]
@@ -199,7 +199,7 @@ def kept_keys(
 
     Args:
         held: what they held.
-        pieces: see `entry_writing`, in any order.
+        pieces: see `cep.nfa_kernel.entries.writing`, in any order.
         new: the new payloads.
         of: the shapes.
         rules: those of which anything is wanted.

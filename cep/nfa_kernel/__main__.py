@@ -11,16 +11,16 @@ from cep.condition_code.tables import code_tables
 from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, ResidualBranches, Tables
-from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import event_chains
-from cep.nfa_kernel.compacting import Compacted, compacted
-from cep.nfa_kernel.entry_reading import PART_WIDTH, parts_of, spans_of, states_of
-from cep.nfa_kernel.entry_summaries import Windows, summaries_of
-from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, list_of, payloads_of
+from cep.nfa_kernel.entries.compacting import Compacted, compacted
+from cep.nfa_kernel.entries.reading import PART_WIDTH, parts_of, spans_of, states_of
+from cep.nfa_kernel.entries.summaries import Windows, summaries_of
+from cep.nfa_kernel.entries.writing import PIECE_WIDTH, entries_of, list_of, payloads_of
 from cep.nfa_kernel.event_filter import of_kinds
-from cep.nfa_kernel.json_rows import JsonColumns, has_escapes, objects_of
-from cep.nfa_kernel.match_lines import lines_of
-from cep.nfa_kernel.text_joining import join_octets, joined_sizes
+from cep.nfa_kernel.texts.byte_copying import Bytes
+from cep.nfa_kernel.texts.joining import join_octets, joined_sizes
+from cep.nfa_kernel.texts.json_rows import JsonColumns, has_escapes, objects_of
+from cep.nfa_kernel.texts.match_lines import lines_of
 from cep.nfa_kernel.walk import walk
 
 

@@ -16,7 +16,7 @@ from cep.file_trouble import file_trouble
 from cep.keyed.event_check import SECONDS
 from contract.problem_text import first_line
 from contract.snapshot import StreamDefinition
-from processor_runtime.output.unusable_events import FUTURE, LATEST_MS, MALFORMED
+from processor_runtime.output.events.unusable_events import FUTURE, LATEST_MS, MALFORMED
 from processor_runtime.rows.event_block import TIME
 
 

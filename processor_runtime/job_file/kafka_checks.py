@@ -101,7 +101,7 @@ def kafka_warnings(job: JobFile) -> Iterator[Problem]:
 def _check_schemas(source: Source) -> None:
     if not source.has_schemas:
         return
-    from processor_runtime.kafka.decoding import ValueForm, check_form  # noqa: PLC0415 - of the extra
+    from processor_runtime.kafka.formats.decoding import ValueForm, check_form  # noqa: PLC0415 - of the extra
 
     registry = tuple(source.schema_registry.items())
     schemas = source.written_schemas() or ""
@@ -112,7 +112,7 @@ def _check_schema(output: KafkaOutput) -> None:
     form = output.output_form()
     if form is None:
         return
-    from processor_runtime.kafka.encoding import check_output_form  # noqa: PLC0415 - of the extra
+    from processor_runtime.kafka.formats.encoding import check_output_form  # noqa: PLC0415 - of the extra
 
     check_output_form(form)
 

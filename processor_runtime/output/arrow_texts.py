@@ -50,14 +50,14 @@ def join_pieces(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringAr
         TooLarge: they are.
     """
     # Only here, as numba is an extra, and takes half a second to import.
-    from cep.nfa_kernel import text_joining  # noqa: PLC0415
+    from cep.nfa_kernel.texts import joining  # noqa: PLC0415
 
     borders = borders_of(table)
-    begins = text_joining.joined_sizes(borders, pieces, begin)
+    begins = joining.joined_sizes(borders, pieces, begin)
     size = int(begins[-1])
     if size > MOST_BYTES:
         raise TooLarge
-    data = pa.py_buffer(text_joining.join_octets(bytes_of(table), borders, pieces, size))
+    data = pa.py_buffer(joining.join_octets(bytes_of(table), borders, pieces, size))
     return pa.StringArray.from_buffers(len(begin) - 1, pa.py_buffer(begins.astype(np.int32)), data)
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from cep.compiling import Ints
 from processor_runtime.output.arrow_texts import borders_of, bytes_of, series_texts, texts
+from processor_runtime.output.events.unusable_events import EARLIEST_MS, LATEST_MS
 from processor_runtime.output.match_tables import Matches, RuleVersions
-from processor_runtime.output.unusable_events import EARLIEST_MS, LATEST_MS
 from processor_runtime.rows.json_text import plain_json_text
 
 Bytes = NDArray[np.uint8]
@@ -101,7 +101,7 @@ class MatchPieces:
             of_match: that of its match.
         """
         # Only here, as numba is an extra, and takes half a second to import.
-        from cep.nfa_kernel.text_joining import join_octets, joined_sizes  # noqa: PLC0415
+        from cep.nfa_kernel.texts.joining import join_octets, joined_sizes  # noqa: PLC0415
 
         firsts = self.key_reprs, self.times, self.events
         parts = [self.heads + of_finder, *(first + of_match for first in firsts)]
@@ -120,8 +120,8 @@ class MatchPieces:
             of_output: that of its output.
         """
         # As above.
-        from cep.nfa_kernel.match_lines import lines_of  # noqa: PLC0415
-        from cep.nfa_kernel.text_pieces import NO_PIECE  # noqa: PLC0415
+        from cep.nfa_kernel.texts.match_lines import lines_of  # noqa: PLC0415
+        from cep.nfa_kernel.texts.pieces import NO_PIECE  # noqa: PLC0415
 
         pieces = [
             self.begins + of_finder,

@@ -18,7 +18,7 @@ from cep.processor import (
     process,
 )
 from cep.row_search.matched import MatchedRows
-from processor_runtime.output.chained_events import ChainedEvents, EventsByStep, StepEvents
+from processor_runtime.output.events.chained_events import ChainedEvents, EventsByStep, StepEvents
 from processor_runtime.output.match_ids import Identity, MatchIds
 from processor_runtime.output.row_budget import RowBudget, check_size
 from processor_runtime.rows.event_block import EventTuple, event_time_ms

@@ -14,8 +14,8 @@ from cep.keyed.found_columns import FoundColumns
 from cep.nfa.runs import by_step
 from cep.processor import SelectExpressions
 from processor_runtime.output.arrow_texts import texts
-from processor_runtime.output.chained_columns import MatchTexts, written_name
-from processor_runtime.output.event_table import event_table
+from processor_runtime.output.events.chained_columns import MatchTexts, written_name
+from processor_runtime.output.events.event_table import event_table
 from processor_runtime.output.key_texts import KeyTexts
 from processor_runtime.output.match_tables import Matches, RuleVersions
 from processor_runtime.output.plain_rules import PlainRule

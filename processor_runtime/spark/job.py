@@ -40,7 +40,7 @@ from processor_runtime.driver.whole_checkpoint import require_whole
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.output.unusable_events import PLACE
+from processor_runtime.output.events.unusable_events import PLACE
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.code_trial import CodeTrial

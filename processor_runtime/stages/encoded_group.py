@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def held_after(batch: "EncodedBatch") -> HeldEntries:
     """Return what keys hold after a batch."""
-    from cep.nfa_kernel.entry_summaries import NO_DEADLINE  # noqa: PLC0415 - numba is an extra
+    from cep.nfa_kernel.entries.summaries import NO_DEADLINE  # noqa: PLC0415 - numba is an extra
 
     now, summaries = batch.updated_keys, batch.updated_keys.summaries
     deadlines_ms = np.where(summaries.deadlines_ms < NO_DEADLINE, summaries.deadlines_ms, NEVER)

@@ -16,8 +16,7 @@ from typing import Final
 import polars as pl
 
 from cep.expression import EvaluationError, working_parts
-from processor_runtime.output.row_chunks import RowChunks
-from processor_runtime.output.unusable_events import (
+from processor_runtime.output.events.unusable_events import (
     FUTURE,
     MALFORMED,
     PLACE,
@@ -26,6 +25,7 @@ from processor_runtime.output.unusable_events import (
     unusable_rows,
     why_unusable,
 )
+from processor_runtime.output.row_chunks import RowChunks
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.rows.shard_status import EventCounts

@@ -20,9 +20,9 @@ from cep.nfa.errors import LimitExceeded
 from processor_runtime.alerting.live_finds import LiveFinds
 from processor_runtime.alerting.snoozed_finds import SnoozedFinds
 from processor_runtime.alerting.suppression import SentGroups, Suppressor
+from processor_runtime.output.events.unusable_events import LATEST_MS, late_rows
 from processor_runtime.output.match_rows import MatchRows
 from processor_runtime.output.row_chunks import RowChunks
-from processor_runtime.output.unusable_events import LATEST_MS, late_rows
 from processor_runtime.rows.event_block import TIME, EventBlock, decode_events, encode_events
 from processor_runtime.rows.line_route import LineRoute
 from processor_runtime.rows.output_rows import OutputRow

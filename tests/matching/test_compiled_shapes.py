@@ -24,7 +24,7 @@ from cep.nfa_kernel import chains
 from cep.nfa_kernel import walk as walking
 from cep.nfa_kernel.arrays import Room, WrittenCounts
 from cep.nfa_kernel.chains import event_chains
-from cep.nfa_kernel.compacting import compacted
+from cep.nfa_kernel.entries.compacting import compacted
 from cep.nfa_kernel.key_walk import walk_keys
 from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns

@@ -17,10 +17,9 @@ from tests.brute_force.strategies import event_lists, patterns
 
 pytest.importorskip("numba")
 
-from cep.nfa_kernel import entry_reading as reading
-from cep.nfa_kernel.compacting import compacted
-from cep.nfa_kernel.entry_writing import payloads_of
-from cep.nfa_kernel.packed_values import (
+from cep.nfa_kernel.entries import reading
+from cep.nfa_kernel.entries.compacting import compacted
+from cep.nfa_kernel.entries.packed_values import (
     MALFORMED,
     end_of,
     read_array,
@@ -28,6 +27,7 @@ from cep.nfa_kernel.packed_values import (
     write_array,
     write_int,
 )
+from cep.nfa_kernel.entries.writing import payloads_of
 
 SCHEMA = Schema.from_ddl("ts BIGINT, id BIGINT, name STRING, price DOUBLE")
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.sampled_from(

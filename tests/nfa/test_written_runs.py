@@ -74,7 +74,7 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_a_payload_that_is_not_well_formed_is_refused_by_the_compiled_machine(what: str) -> None:
     pytest.importorskip("numba")
-    from cep.nfa_kernel.entry_reading import states_of  # noqa: PLC0415 - needs numba
+    from cep.nfa_kernel.entries.reading import states_of  # noqa: PLC0415 - needs numba
 
     def is_well_formed(payload: list[Any]) -> bool:
         data = np.frombuffer(pack_values(payload), np.uint8)

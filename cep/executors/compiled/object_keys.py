@@ -29,8 +29,8 @@ from cep.nfa.codec import pack_values, runs_payload, unpack_values
 from cep.nfa.errors import StateEncodingError
 from cep.nfa.runs import KeyRuns
 from cep.nfa.written_runs import WrittenRuns
-from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.entry_writing import list_of
+from cep.nfa_kernel.entries.writing import list_of
+from cep.nfa_kernel.texts.byte_copying import Bytes
 
 _BEFORE_ALL_MS: Final = -(2**62)
 

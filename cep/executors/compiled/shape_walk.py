@@ -28,13 +28,13 @@ from cep.nfa.transition_table import EventTransitions
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents
-from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import Chains
-from cep.nfa_kernel.compacting import compacted
-from cep.nfa_kernel.entry_reading import spans_of, states_of
-from cep.nfa_kernel.entry_writing import list_of, payloads_of
+from cep.nfa_kernel.entries.compacting import compacted
+from cep.nfa_kernel.entries.reading import spans_of, states_of
+from cep.nfa_kernel.entries.writing import list_of, payloads_of
 from cep.nfa_kernel.residual_code import ResidualCode
 from cep.nfa_kernel.tables import MachineTables
+from cep.nfa_kernel.texts.byte_copying import Bytes
 from cep.nfa_kernel.walk import walk
 from cep.number_order import stable_order
 

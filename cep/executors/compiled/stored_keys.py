@@ -32,8 +32,8 @@ from cep.keyed.found_columns import FoundColumns
 from cep.keyed.matcher import KeyedMatcher
 from cep.keyed.shapes import EventKind, Selection
 from cep.nfa_kernel.arrays import KeyEvents
-from cep.nfa_kernel.entry_reading import PART_ENTRY
-from cep.nfa_kernel.entry_writing import PIECE_WIDTH
+from cep.nfa_kernel.entries.reading import PART_ENTRY
+from cep.nfa_kernel.entries.writing import PIECE_WIDTH
 
 _NO_BYTES: Final = np.empty(0, np.uint8)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pydantic_core import from_json, to_json
 
 from cep.nfa.codec import pack, unpack
-from processor_runtime.output.unusable_events import EARLIEST_MS
+from processor_runtime.output.events.unusable_events import EARLIEST_MS
 from processor_runtime.rows.event_block import Arrival, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.shard_status import EventCounts

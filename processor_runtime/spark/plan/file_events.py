@@ -11,7 +11,12 @@ from dataclasses import dataclass
 import polars as pl
 import pyarrow as pa
 
-from processor_runtime.output.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
+from processor_runtime.output.events.unusable_events import (
+    EARLIEST_MS,
+    FUTURE,
+    LATEST_MS,
+    MALFORMED,
+)
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.plain_form import LOCAL, TIMESTAMP, NotPlain, PlainForm
 from processor_runtime.stages.key_stage import TICK

@@ -14,7 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from pyspark.sql.types import LongType, TimestampNTZType
 
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.output.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
+from processor_runtime.output.events.unusable_events import (
+    EARLIEST_MS,
+    FUTURE,
+    LATEST_MS,
+    MALFORMED,
+)
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
 from processor_runtime.spark.plan.stages import (

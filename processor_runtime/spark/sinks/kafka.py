@@ -72,7 +72,7 @@ def _encoder(output: KafkaOutput) -> Callable[[str], bytes]:
     form = output.output_form()
     if form is None:
         return str.encode
-    from processor_runtime.kafka.encoding import (  # noqa: PLC0415 - other jobs need it not
+    from processor_runtime.kafka.formats.encoding import (  # noqa: PLC0415 - other jobs need it not
         RowEncoder,
         check_output_form,
     )

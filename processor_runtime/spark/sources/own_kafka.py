@@ -70,7 +70,7 @@ def loss_check(source: Source, files: Files) -> Callable[[int], list[OutputRow]]
     def check(batch_id: int) -> list[OutputRow]:
         from processor_runtime.kafka.cluster import Subscription  # noqa: PLC0415 - of the extra
         from processor_runtime.kafka.loss import still_there, without_lost  # noqa: PLC0415
-        from processor_runtime.spark.kafka_source import cluster_of  # noqa: PLC0415
+        from processor_runtime.spark.sources.kafka_source import cluster_of  # noqa: PLC0415
 
         position = source_position(files, batch_id - 1)
         if position is not None:
@@ -87,7 +87,7 @@ def _rows(
     spark: SparkSession, source: Source, schema: T.StructType, files: Files | None
 ) -> DataFrame:
     from processor_runtime.kafka.reading import check_consumer  # noqa: PLC0415 - of the extra
-    from processor_runtime.spark.kafka_source import FORMAT, TASKS, KafkaSource  # noqa: PLC0415
+    from processor_runtime.spark.sources.kafka_source import FORMAT, TASKS, KafkaSource  # noqa: PLC0415
 
     options = source.reader_options
     check_consumer(client_settings(options))
@@ -96,8 +96,8 @@ def _rows(
         for name in ("startingTimestamp", "startingOffsetsByTimestamp"):
             options.pop(name, None)
     if source.has_schemas:
-        from processor_runtime.kafka.decoding import check_form  # noqa: PLC0415 - of the extra
-        from processor_runtime.spark.kafka_source import value_form  # noqa: PLC0415
+        from processor_runtime.kafka.formats.decoding import check_form  # noqa: PLC0415 - of the extra
+        from processor_runtime.spark.sources.kafka_source import value_form  # noqa: PLC0415
         from processor_runtime.spark.sources.value_forms import form_options  # noqa: PLC0415
 
         options |= form_options(source, schema)
@@ -110,7 +110,7 @@ def _rows(
 def _beginning(options: Mapping[str, str], files: Files) -> str:
     """Return where the first batch of a checkpoint begins, decided once for all its starts."""
     from processor_runtime.kafka.starting import starting_positions  # noqa: PLC0415 - of the extra
-    from processor_runtime.spark.kafka_source import cluster_of  # noqa: PLC0415
+    from processor_runtime.spark.sources.kafka_source import cluster_of  # noqa: PLC0415
 
     written = files.read(_BEGINNING)
     if written is not None:

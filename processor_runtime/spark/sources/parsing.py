@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from processor_runtime.job_file.source import Source
-from processor_runtime.output.unusable_events import PLACE
+from processor_runtime.output.events.unusable_events import PLACE
 from processor_runtime.spark.sources.columns import column, quoted, typed_columns
 from processor_runtime.spark.sources.errors import SourceError
 from processor_runtime.spark.sources.malformed import malformed_column, misfit_reason

@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from processor_runtime.job_file.source import Source
-from processor_runtime.spark.kafka_source import REGISTRY, VALUE_FORM
+from processor_runtime.spark.sources.kafka_source import REGISTRY, VALUE_FORM
 
 
 def form_options(source: Source, schema: T.StructType) -> dict[str, str]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.backtest.replay import replayed
-from processor_runtime.output.unusable_events import FUTURE, MALFORMED
+from processor_runtime.output.events.unusable_events import FUTURE, MALFORMED
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.output_rows import ROW_KINDS
 from processor_runtime.rules.loading import RuleDefaults

@@ -40,7 +40,7 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
-from processor_runtime.output.unusable_events import FUTURE, MALFORMED
+from processor_runtime.output.events.unusable_events import FUTURE, MALFORMED
 from processor_runtime.rows.event_block import TIME, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.shard_status import EventCounts, ShardStatus, read_status, write_status

@@ -215,7 +215,7 @@ def test_a_window_whose_end_does_not_fit_is_left_to_the_interpreter() -> None:
 
 
 def test_nothing_is_compiled_in_a_batch() -> None:
-    from cep.nfa_kernel import entry_reading, entry_summaries, entry_writing  # noqa: PLC0415
+    from cep.nfa_kernel.entries import reading, summaries, writing  # noqa: PLC0415
 
     looks_back = with_step(PATTERNS[0], 1, where="name = 'b' AND price > a.price")
     with ways("encoded") as gone:
@@ -225,13 +225,13 @@ def test_nothing_is_compiled_in_a_batch() -> None:
         job.advance(1_200)
     assert all(gone)
     functions: list[Any] = [
-        entry_reading.parts_of,
-        entry_reading.states_of,
-        entry_reading.spans_of,
-        entry_writing.payloads_of,
-        entry_writing.entries_of,
-        entry_writing.list_of,
-        entry_summaries.summaries_of,
+        reading.parts_of,
+        reading.states_of,
+        reading.spans_of,
+        writing.payloads_of,
+        writing.entries_of,
+        writing.list_of,
+        summaries.summaries_of,
     ]
     known = [len(function.signatures) for function in functions]
     # Bytes come from elsewhere, read only, or are what compiled code has written.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cep.compiling import is_available
 from processor_runtime.output import arrow_texts
 from processor_runtime.output.arrow_texts import TooLarge, join_pieces, series_texts, texts
-from processor_runtime.output.event_table import value_texts
+from processor_runtime.output.events.event_table import value_texts
 from processor_runtime.rows.json_text import plain_json_text
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
@@ -79,14 +79,14 @@ def test_compiled_code_writes_parts_of_larger_columns() -> None:
         assert compiled_texts(part) == [plain_json_text(each) for each in part.to_dicts()]
     assert compiled_texts(frame.select("number")) == [f'{{"number":{n}}}' for n in numbers]
     assert compiled_texts(frame.select("text").clear()) == []
-    from cep.nfa_kernel.json_rows import has_escapes, objects_of  # noqa: PLC0415 - an extra
+    from cep.nfa_kernel.texts.json_rows import has_escapes, objects_of  # noqa: PLC0415 - an extra
 
     functions: list[Any] = [has_escapes, objects_of]
     assert [len(function.signatures) for function in functions] == [1, 1]
 
 
 def test_what_is_too_large_for_a_column_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    from processor_runtime.output import event_objects  # noqa: PLC0415 - an extra
+    from processor_runtime.output.events import event_objects  # noqa: PLC0415 - an extra
 
     monkeypatch.setattr(event_objects, "MOST_BYTES", 1_000)
     assert len(event_objects.event_objects(pl.DataFrame({"a": [1] * 142}), no_texts)) == 142
@@ -102,7 +102,7 @@ def no_texts(column: str) -> Any:
 
 def compiled_texts(frame: pl.DataFrame) -> list[str]:
     """Return rows as compiled code writes them."""
-    from processor_runtime.output.event_objects import event_objects  # noqa: PLC0415 - an extra
+    from processor_runtime.output.events.event_objects import event_objects  # noqa: PLC0415 - an extra
 
     found: list[str] = event_objects(
         frame, lambda name: series_texts(value_texts(frame.get_column(name)))
@@ -129,12 +129,12 @@ def test_texts_are_their_pieces_one_after_the_other(
 
 
 def test_they_have_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cep.nfa_kernel import text_joining  # noqa: PLC0415 - an extra
+    from cep.nfa_kernel.texts import joining  # noqa: PLC0415 - an extra
 
     monkeypatch.setattr(arrow_texts, "MOST_BYTES", 100)
     table, begin = texts(["x" * 10]), np.array([0, 10], np.int64)
     assert join_pieces(table, np.zeros(10, np.int64), begin).to_pylist() == ["x" * 100]
     with pytest.raises(TooLarge):
         join_pieces(table, np.zeros(11, np.int64), begin + np.array([0, 1]))
-    functions: list[Any] = [text_joining.join_octets, text_joining.joined_sizes]
+    functions: list[Any] = [joining.join_octets, joining.joined_sizes]
     assert [len(function.signatures) for function in functions] == [1, 1]

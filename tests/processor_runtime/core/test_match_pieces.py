@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.compiling import is_available
+from processor_runtime.output.events.unusable_events import EARLIEST_MS, LATEST_MS
 from processor_runtime.output.match_ids import MatchIds
 from processor_runtime.output.match_tables import Matches, RuleVersions
 from processor_runtime.output.row_columns import RowLines
 from processor_runtime.output.row_plan import RowPlan
-from processor_runtime.output.unusable_events import EARLIEST_MS, LATEST_MS
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
 
@@ -94,8 +94,8 @@ def test_times_beyond_the_year_9999_are_left_to_spark() -> None:
 
 
 def test_all_arrays_are_of_one_sort_for_compiled_code() -> None:
-    from cep.nfa_kernel.match_lines import lines_of  # noqa: PLC0415 - an extra
-    from cep.nfa_kernel.text_joining import join_octets  # noqa: PLC0415 - as above
+    from cep.nfa_kernel.texts.joining import join_octets  # noqa: PLC0415 - as above
+    from cep.nfa_kernel.texts.match_lines import lines_of  # noqa: PLC0415 - an extra
 
     plan = plan_of([("k", 0, 1, "e")] * 3, [(0, 0), (1, 2), (0, 1)])
     list(plan.rows(EPOCH, MatchIds(), as_lines=True))

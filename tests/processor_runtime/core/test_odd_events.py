@@ -9,7 +9,12 @@ from pydantic_core import from_json
 
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.batch_lines import BatchLines
-from processor_runtime.output.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
+from processor_runtime.output.events.unusable_events import (
+    EARLIEST_MS,
+    FUTURE,
+    LATEST_MS,
+    MALFORMED,
+)
 from processor_runtime.rows.event_block import TIME, Arrival, encode_events
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules

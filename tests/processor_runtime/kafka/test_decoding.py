@@ -22,7 +22,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
 from processor_runtime.kafka.cluster import KafkaFailed
-from processor_runtime.kafka.decoding import ValueForm, check_form, plain, with_json
+from processor_runtime.kafka.formats.decoding import ValueForm, check_form, plain, with_json
 
 IN = pa.schema([("value", pa.binary())])
 OUT = pa.schema([("value", pa.binary()), ("decoded", pa.string()), ("unreadable", pa.string())])

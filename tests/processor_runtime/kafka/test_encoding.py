@@ -18,10 +18,10 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import descriptor_pb2
 
-from processor_runtime.kafka.avro_values import Unfit, fitted
 from processor_runtime.kafka.cluster import KafkaFailed
-from processor_runtime.kafka.decoding import ProtobufMessages, ValueForm, with_json
-from processor_runtime.kafka.encoding import RowEncoder, check_output_form
+from processor_runtime.kafka.formats.avro_values import Unfit, fitted
+from processor_runtime.kafka.formats.decoding import ProtobufMessages, ValueForm, with_json
+from processor_runtime.kafka.formats.encoding import RowEncoder, check_output_form
 from processor_runtime.kafka.output_form import OutputForm
 
 ROW: dict[str, Any] = {

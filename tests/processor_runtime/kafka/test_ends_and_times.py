@@ -19,7 +19,7 @@ from processor_runtime.kafka.reading import ReadingRules, messages_of
 from processor_runtime.kafka.settings import KafkaOptionError
 from processor_runtime.kafka.starting import starting_positions
 from processor_runtime.kafka.troubles import Troubles
-from processor_runtime.spark.kafka_source import KafkaStreamReader
+from processor_runtime.spark.sources.kafka_source import KafkaStreamReader
 
 END = KafkaError._PARTITION_EOF
 

@@ -20,8 +20,8 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from processor_runtime.kafka.decoding import ProtobufMessages
-from processor_runtime.kafka.schema_file import SchemasInFile
+from processor_runtime.kafka.formats.decoding import ProtobufMessages
+from processor_runtime.kafka.formats.schema_file import SchemasInFile
 
 
 def records(rows: DataFrame, batch_id: int = 0) -> list[tuple[str | None, dict[str, Any], Any]]:

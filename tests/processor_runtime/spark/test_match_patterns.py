@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cep import Pattern, find_matches
 from cep.pattern import PatternError
-from processor_runtime.spark.match_patterns import match_patterns
+from processor_runtime.spark.frames.match_patterns import match_patterns
 from tests.processor_runtime.spark.frames import in_memory, streamed
 
 DDL = "user STRING, action STRING, ts BIGINT"

@@ -12,8 +12,8 @@ from cep.pattern import PatternError
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.clauses import read_query
-from processor_runtime.spark.match_recognize import match_recognize
-from processor_runtime.spark.row_tests import in_jvm
+from processor_runtime.spark.frames.match_recognize import match_recognize
+from processor_runtime.spark.frames.row_tests import in_jvm
 from tests.processor_runtime.spark.frames import in_memory, streamed
 from tests.row_pattern.cases import Case, load, same_rows
 

@@ -22,9 +22,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from cep.expression import Schema
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
-from processor_runtime.spark import row_order as row_order_module
-from processor_runtime.spark.match_recognize import match_recognize
-from processor_runtime.spark.row_order import (
+from processor_runtime.spark.frames import row_order as row_order_module
+from processor_runtime.spark.frames.match_recognize import match_recognize
+from processor_runtime.spark.frames.row_order import (
     ARRIVAL,
     SortColumn,
     SortMemoryError,

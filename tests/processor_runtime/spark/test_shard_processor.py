@@ -11,7 +11,7 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from contract.asked_keys import AskedKey
 from contract.snapshot import Snapshot, SnapshotProcessor
-from processor_runtime.output.unusable_events import FUTURE, MALFORMED
+from processor_runtime.output.events.unusable_events import FUTURE, MALFORMED
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.shard_status import EventCounts, read_status
 from processor_runtime.rules.loading import RuleDefaults

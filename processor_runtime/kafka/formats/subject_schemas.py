@@ -15,12 +15,12 @@ from confluent_kafka.schema_registry import (
 )
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from processor_runtime.kafka import row_schemas
 from processor_runtime.kafka.cluster import KafkaFailed
-from processor_runtime.kafka.descriptor_sets import DescriptorSet
+from processor_runtime.kafka.formats import row_schemas
+from processor_runtime.kafka.formats.descriptor_sets import DescriptorSet
+from processor_runtime.kafka.formats.schema_file import SchemasInFile
+from processor_runtime.kafka.formats.schema_registry import registry_client, registry_failures
 from processor_runtime.kafka.output_form import OutputForm
-from processor_runtime.kafka.schema_file import SchemasInFile
-from processor_runtime.kafka.schema_registry import registry_client, registry_failures
 
 _NOT_FOUND, _CONFLICT = 404, 409
 _SERIALIZED: Final = "serialized"

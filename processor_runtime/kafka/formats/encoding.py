@@ -23,12 +23,12 @@ from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import EncodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from processor_runtime.kafka.avro_values import Unfit, fitted
 from processor_runtime.kafka.cluster import KafkaFailed
-from processor_runtime.kafka.descriptor_sets import DescriptorSet
+from processor_runtime.kafka.formats.avro_values import Unfit, fitted
+from processor_runtime.kafka.formats.descriptor_sets import DescriptorSet
+from processor_runtime.kafka.formats.subject_schemas import schemas_of, subject_schema
 from processor_runtime.kafka.output_form import OutputForm
 from processor_runtime.kafka.settings import KafkaOptionError
-from processor_runtime.kafka.subject_schemas import schemas_of, subject_schema
 
 _MAGIC: Final = b"\0"
 _FIRST_MESSAGE: Final = b"\0"

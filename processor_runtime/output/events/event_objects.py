@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.json_rows import (
+from cep.nfa_kernel.texts.byte_copying import Bytes
+from cep.nfa_kernel.texts.json_rows import (
     NUMBER,
     QUOTED,
     TRUTH,

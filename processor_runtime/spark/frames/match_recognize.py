@@ -31,8 +31,8 @@ from cep.row_pattern.clause import Query
 from cep.row_pattern.errors import ClauseError, Mistake
 from cep.row_pattern.parsing.clauses import read_query
 from processor_runtime.rows.valid_text import with_valid_text
-from processor_runtime.spark.match_patterns import frame_ddl, match_patterns
-from processor_runtime.spark.row_order import (
+from processor_runtime.spark.frames.match_patterns import frame_ddl, match_patterns
+from processor_runtime.spark.frames.row_order import (
     ARRIVAL,
     WorkerSort,
     is_ordered_alike,
@@ -40,7 +40,7 @@ from processor_runtime.spark.row_order import (
     sorted_by_spark,
     worker_sort,
 )
-from processor_runtime.spark.row_tests import TestedRows, in_jvm
+from processor_runtime.spark.frames.row_tests import TestedRows, in_jvm
 from processor_runtime.spark.session import use_this_python
 
 

@@ -19,10 +19,10 @@ from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
-from processor_runtime.output.unusable_events import MALFORMED
+from processor_runtime.output.events.unusable_events import MALFORMED
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import END_MS
-from processor_runtime.spark.fixed_rules import FixedRules
+from processor_runtime.spark.frames.fixed_rules import FixedRules
 from processor_runtime.spark.plan.block_rows import DDL, Received
 from processor_runtime.spark.plan.frames import (
     StagePlan,

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, compiled, in_place
-from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.text_pieces import (
+from cep.nfa_kernel.texts.byte_copying import Bytes
+from cep.nfa_kernel.texts.pieces import (
     NO_PIECE,
     put,
     put_all,

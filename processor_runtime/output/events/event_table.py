@@ -18,7 +18,7 @@ from cep.keyed.event_columns import frame_of
 from cep.nfa.chains import ChainColumns
 from cep.number_order import ranked
 from processor_runtime.output.arrow_texts import series_texts, texts
-from processor_runtime.output.chained_events import DifferentEvents
+from processor_runtime.output.events.chained_events import DifferentEvents
 from processor_runtime.rows.json_text import NoJson, plain_json_text
 
 _BETWEEN: Final = ","
@@ -69,7 +69,7 @@ class EventTable:
         """
         if self._pieces is None:
             # Only here, as numba is an extra, and takes half a second to import.
-            from processor_runtime.output.event_objects import event_objects  # noqa: PLC0415
+            from processor_runtime.output.events.event_objects import event_objects  # noqa: PLC0415
 
             of_events = event_objects(self.frame.select(self.columns), self.values)
             names = map(plain_json_text, self.step_names)

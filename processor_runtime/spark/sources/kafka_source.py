@@ -41,7 +41,7 @@ from processor_runtime.kafka.settings import SOURCE_OPTIONS, client_settings
 from processor_runtime.kafka.starting import starting_positions
 
 if TYPE_CHECKING:
-    from processor_runtime.kafka.decoding import ValueForm
+    from processor_runtime.kafka.formats.decoding import ValueForm
 
 FORMAT: Final = "percept-kafka"
 _COLUMNS: Final = (
@@ -71,7 +71,7 @@ def _patience_seconds(options: Mapping[str, str]) -> float:
 
 def value_form(options: Mapping[str, str]) -> "ValueForm":
     """Return how values are written, from the options of a source that decodes them."""
-    from processor_runtime.kafka.decoding import ValueForm  # noqa: PLC0415 - loaded if needed
+    from processor_runtime.kafka.formats.decoding import ValueForm  # noqa: PLC0415 - loaded if needed
 
     registry = tuple(
         (name.removeprefix(REGISTRY), value)
@@ -182,7 +182,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self, ranges: Sequence[RecordRange], rules: ReadingRules
     ) -> Iterator[pa.RecordBatch]:
         """Yield records with their values as JSON beside them."""
-        from processor_runtime.kafka.decoding import (  # noqa: PLC0415 - other jobs need it not
+        from processor_runtime.kafka.formats.decoding import (  # noqa: PLC0415 - other jobs need it not
             DECODED,
             UNREADABLE,
             with_json,

@@ -13,9 +13,8 @@ import numpy as np
 from cep.compiling import Ints, compiled
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays
-from cep.nfa_kernel.byte_copying import Bytes, copy_bytes
-from cep.nfa_kernel.compacting import Compacted
-from cep.nfa_kernel.packed_values import (
+from cep.nfa_kernel.entries.compacting import Compacted
+from cep.nfa_kernel.entries.packed_values import (
     MOST_BYTES_OF_NUMBER,
     MOST_BYTES_OF_SIZE,
     TRUE,
@@ -23,6 +22,7 @@ from cep.nfa_kernel.packed_values import (
     write_array,
     write_int,
 )
+from cep.nfa_kernel.texts.byte_copying import Bytes, copy_bytes
 
 PIECE_ENTRY: Final = 0
 PIECE_SHAPE: Final = 1
@@ -119,7 +119,7 @@ def entries_of(
 ) -> tuple[Bytes, Ints, Ints]:
     """Return entries, one after the other, where each begins (one more at the end), and its parts.
 
-    Those without a piece have no bytes. Parts are as of `entry_reading.parts_of`.
+    Those without a piece have no bytes. Parts are as of `reading.parts_of`.
 
     Args:
         pieces: entry, shape, whether it is in `new`, begin and end of a payload; in this order.

@@ -30,8 +30,8 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message_factory import GetMessageClass
 from httpx2 import TransportError
 
-from processor_runtime.kafka.schema_file import SchemasInFile
-from processor_runtime.kafka.schema_registry import registry_client, registry_failures
+from processor_runtime.kafka.formats.schema_file import SchemasInFile
+from processor_runtime.kafka.formats.schema_registry import registry_client, registry_failures
 
 _KIND: Final = "PROTOBUF"
 _FORMAT: Final = "serialized"

@@ -14,8 +14,8 @@ from cep.compiling import Ints, compiled
 from cep.compiling.growing import with_room
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays
-from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.packed_values import MALFORMED, TRUE, end_of, read_array, read_int
+from cep.nfa_kernel.entries.packed_values import MALFORMED, TRUE, end_of, read_array, read_int
+from cep.nfa_kernel.texts.byte_copying import Bytes
 
 PART_ENTRY: Final = 0
 PART_SHAPE: Final = 1

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import compiled, in_place
-from cep.nfa_kernel.byte_copying import Bytes
+from cep.nfa_kernel.texts.byte_copying import Bytes
 
 MALFORMED: Final = -1
 """In the place of where a value ends: it is another sort of value, or not one at all."""

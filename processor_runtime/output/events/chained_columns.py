@@ -18,7 +18,7 @@ from cep.nfa.chains import ChainColumns
 from cep.number_order import stable_order
 from cep.processor import SelectedField
 from processor_runtime.output.arrow_texts import join_pieces
-from processor_runtime.output.event_table import EventTable
+from processor_runtime.output.events.event_table import EventTable
 
 
 @dataclass(frozen=True)

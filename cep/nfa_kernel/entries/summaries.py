@@ -11,8 +11,8 @@ import numpy as np
 
 from cep.compiling import Ints, compiled
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.entry_reading import (
+from cep.nfa_kernel.entries.packed_values import MALFORMED, end_of, read_array, read_int
+from cep.nfa_kernel.entries.reading import (
     PART_BEGIN,
     PART_END,
     PART_ENTRY,
@@ -20,7 +20,7 @@ from cep.nfa_kernel.entry_reading import (
     read_rows,
     sequence_of,
 )
-from cep.nfa_kernel.packed_values import MALFORMED, end_of, read_array, read_int
+from cep.nfa_kernel.texts.byte_copying import Bytes
 
 NO_DEADLINE: Final = 2**62
 _UNSOUND: Final = -(2**62)

@@ -1,0 +1,1 @@
+"""Compiled: what keys hold as bytes, read and written."""

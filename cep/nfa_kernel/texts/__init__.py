@@ -1,0 +1,1 @@
+"""Compiled: texts of events and matches, joined from pieces."""

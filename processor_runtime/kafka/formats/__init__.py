@@ -1,0 +1,1 @@
+"""What records hold: JSON, Avro and Protobuf, their schemas, read and written."""

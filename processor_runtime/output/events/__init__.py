@@ -1,0 +1,1 @@
+"""The events of matches, as columns and as JSON."""

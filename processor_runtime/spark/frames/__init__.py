@@ -1,0 +1,1 @@
+"""Patterns and clauses over Spark frames, without a rule service."""
