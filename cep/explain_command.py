@@ -97,7 +97,7 @@ def explain(  # noqa: PLR0913 - the options of one command
             pattern, keys = rule.pattern.form, key or list(rule.key_by)
             stream = rule.stream(Path(source))
         own_time = None if stream is None else stream.time.column
-        typer.echo(_told(pattern, form, keys, time or own_time or "ts").rstrip("\n"))
+        typer.echo(_written(pattern, form, keys, time or own_time or "ts").rstrip("\n"))
         if form is Form.TEXT:
             typer.echo(_executor_text(pattern, None if stream is None else stream.schema), err=True)
     except RuleRefused as error:
@@ -130,7 +130,7 @@ def _query(text: str) -> Source:
     return query
 
 
-def _told(source: Source, form: Form, key: list[str], time: str) -> str:
+def _written(source: Source, form: Form, key: list[str], time: str) -> str:
     match form:
         case Form.TEXT:
             return normalised(source)
@@ -139,8 +139,8 @@ def _told(source: Source, form: Form, key: list[str], time: str) -> str:
         case Form.SVG:
             return svg(states_of(source))
         case Form.JSON:
-            told = explained(source, key_by=key, time_column=time)
-            return json.dumps(told, indent=2, ensure_ascii=False)
+            message = explained(source, key_by=key, time_column=time)
+            return json.dumps(message, indent=2, ensure_ascii=False)
         case Form.SQL:
             return as_sql(source, key_by=key, time_column=time)
         case Form.PATTERN:

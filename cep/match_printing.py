@@ -48,7 +48,7 @@ def print_table(
         cells += [_spelled(item.key), events]
         if output_of is not None:
             outputs = output_of(item) if isinstance(item, Match) else ()
-            cells.append("; ".join(map(_told_output, outputs)))
+            cells.append("; ".join(map(_output_text, outputs)))
         rows.append(cells)
     progress.stop()
     columns = ("", "time", "key", "events", *(["output"] if output_of else []))
@@ -62,7 +62,7 @@ def _written(value: Any) -> str:
     return str(value)
 
 
-def _told_output(row: Mapping[str, Any]) -> str:
+def _output_text(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {_shown(v)}" for name, v in row.items())
 
 

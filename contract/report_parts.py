@@ -1,6 +1,6 @@
 """Chooses the versions to report in the next heartbeat, so that each heartbeat is small.
 
-    all running versions ──► VersionReport.next_part ──► heartbeat ──► answer ──► VersionReport.told
+    all running versions ──► VersionReport.next_part ──► heartbeat ──► answer ──► acknowledge
 
 New versions and new states go first, then versions with changed counters, those reported longest
 ago first. Versions that no longer run are reported as superseded, and again only if their counters
@@ -66,7 +66,7 @@ class VersionReport:
         is_whole = len(versions) >= len(urgent)
         return ReportPart(versions, len(now) if is_whole else None, self._replaces_all)
 
-    def told(self, part: ReportPart, answer: HeartbeatAnswer) -> None:
+    def acknowledge(self, part: ReportPart, answer: HeartbeatAnswer) -> None:
         """Note that a part has arrived; call it only after an answer."""
         self._part += 1
         self._replaces_all = False

@@ -260,8 +260,8 @@ def _read_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
         data = file.read(_LARGEST_FILE_BYTES + 1)
     if len(data) > _LARGEST_FILE_BYTES:
-        told = f"It is larger than {_LARGEST_FILE_BYTES:,} bytes. Divide it"
-        raise OSError(errno.EFBIG, told, str(path))
+        message = f"It is larger than {_LARGEST_FILE_BYTES:,} bytes. Divide it"
+        raise OSError(errno.EFBIG, message, str(path))
     return data
 
 

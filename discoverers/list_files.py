@@ -113,8 +113,8 @@ def _several(found: FoundList, first: str) -> UnreadableList:
 def _given(found: FoundList) -> GivenList:
     given = read_list(Path(found.origin), found.document)
     if given is None:
-        told = "neither file nor values; without a service nobody else has them"
-        raise UnreadableList(Path(found.origin), told)
+        message = "neither file nor values; without a service nobody else has them"
+        raise UnreadableList(Path(found.origin), message)
     return given
 
 

@@ -49,7 +49,7 @@ class PackageCommands(TyperGroup):
             return None
         summary = summary_of(point) if self._is_listing else None
         if summary is not None:
-            return _click_command(cmd_name, _told(summary))
+            return _click_command(cmd_name, _listed_command(summary))
         try:
             return _click_command(cmd_name, point.load())
         except ImportError as error:
@@ -80,7 +80,7 @@ def offered() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group="percept.commands")}
 
 
-def _told(summary: str) -> Callable[[], None]:
+def _listed_command(summary: str) -> Callable[[], None]:
     def listed() -> None:
         """Do nothing: what is listed is not run."""
 

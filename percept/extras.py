@@ -47,11 +47,13 @@ def missing_text(error: ImportError, module: str) -> str:
     library = (error.name or "").partition(".")[0]
     if extra := _EXTRAS_OF_LIBRARIES.get(library):
         return _named(f"{error.name} is not installed", extra)
-    told = f"{library} is not installed" if isinstance(error, ModuleNotFoundError) else str(error)
+    message = (
+        f"{library} is not installed" if isinstance(error, ModuleNotFoundError) else str(error)
+    )
     extra = extra_of(module)
     if not extra:
-        return f"{told}; install Percept again, with what it depends on: pip install percept"
-    return _named(told, extra)
+        return f"{message}; install Percept again, with what it depends on: pip install percept"
+    return _named(message, extra)
 
 
 def _named(told: str, extra: str) -> str:

@@ -96,8 +96,10 @@ def prepare_machine() -> None:
     from cep.compiling import is_available  # noqa: PLC0415 - NumPy loads when it is needed
 
     if not is_available():
-        told = "compiled code needs numba (extra `spark`), and a directory such as ~/.cache/percept"
-        Console(stderr=True).print(told, style="red", markup=False, highlight=False)
+        message = (
+            "compiled code needs numba (extra `spark`), and a directory such as ~/.cache/percept"
+        )
+        Console(stderr=True).print(message, style="red", markup=False, highlight=False)
         raise typer.Exit(1)
     command = [sys.executable, "-m", "cep.nfa_kernel"]
     raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - our own

@@ -99,7 +99,7 @@ def _run(job_file: JobFile, log: Path, console: Console, telemetry: "JobTelemetr
         secrets_of,
         without,
     )
-    from processor_runtime.spark.java_output import told_by_java  # noqa: PLC0415
+    from processor_runtime.spark.java_output import with_java_output  # noqa: PLC0415
     from processor_runtime.spark.job import StreamingJob  # noqa: PLC0415
     from processor_runtime.spark.session import (  # noqa: PLC0415
         end_session,
@@ -113,7 +113,7 @@ def _run(job_file: JobFile, log: Path, console: Console, telemetry: "JobTelemetr
         return 1
     spark.sparkContext.setLogLevel("WARN")
     lines = BatchLines()
-    job = StreamingJob(spark, job_file, os.environ, _told(console, telemetry, lines))
+    job = StreamingJob(spark, job_file, os.environ, _on_batch(console, telemetry, lines))
     if telemetry is not None:
         job.on_failure = telemetry.failed
     with _signals_stopping(job, console):
@@ -124,7 +124,7 @@ def _run(job_file: JobFile, log: Path, console: Console, telemetry: "JobTelemetr
                 console.print("Spark was stopped, too; the current batch will be run again")
             else:
                 logging.getLogger("percept.job").debug("the job has failed", exc_info=True)
-                told = told_by_java(ending_text(error, secrets), log, since=log_bytes)
+                told = with_java_output(ending_text(error, secrets), log, since=log_bytes)
                 reason = without(told, secrets)
                 if (ending := process_ending(spark)) is not None:
                     reason = (
@@ -170,8 +170,8 @@ def start_spark(job_file: JobFile, log: Path, console: Console) -> "SparkSession
         with java_output_to(log):
             return job_session(f"percept {job_file.name}", job_file.spark_settings)
     except LogRefused as refused:
-        told = f"Spark's log {refused}, with --spark-log"
-        console.print(told, style="red", markup=False, highlight=False, soft_wrap=True)
+        message = f"Spark's log {refused}, with --spark-log"
+        console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
         return None
     except PySparkException as error:
         secrets = secrets_of(job_file.model_dump(mode="json"), os.environ)
@@ -193,7 +193,7 @@ def _end_of(log: Path) -> str:
     return "\n".join(said[-_LAST_LINES:])
 
 
-def _told(console: Console, telemetry: "JobTelemetry | None", lines: BatchLines) -> Any:
+def _on_batch(console: Console, telemetry: "JobTelemetry | None", lines: BatchLines) -> Any:
     def show(done: "BatchDone") -> None:
         if telemetry is not None:
             telemetry.done(done.times, done.status)

@@ -53,18 +53,18 @@ async def _on_beyond(request: Request, error: Exception) -> JSONResponse:
 
 
 def _no_such_stream(stream: str, streams: frozenset[str]) -> Refusal:
-    return not_found("stream", stream, f"Your token is confined to: {_told(streams)}.")
+    return not_found("stream", stream, f"Your token is confined to: {_stream_names(streams)}.")
 
 
 def _all_streams_needed(streams: frozenset[str]) -> Refusal:
     return Refusal(
         HTTPStatus.FORBIDDEN,
         "This belongs to no one stream: it takes a token of all streams. Yours is confined to: "
-        f"{_told(streams)}.",
+        f"{_stream_names(streams)}.",
     )
 
 
-def _told(streams: frozenset[str]) -> str:
+def _stream_names(streams: frozenset[str]) -> str:
     names = sorted(streams)
     more = len(names) - _SHOWN_STREAMS
     return ", ".join(names[:_SHOWN_STREAMS]) + (f" and {more} more" if more > 0 else "")

@@ -124,7 +124,7 @@ class _Change:
             checked = warned_of_same(self.writing.session, checked)
         done = self._made(there, checked)
         self.writing.session.flush()
-        return self._told(before, done, checked, tells_differences=tells_differences)
+        return self._report(before, done, checked, tells_differences=tells_differences)
 
     def _made(self, there: Processor | None, checked: CheckedDocument | None) -> Published:
         if checked is not None:
@@ -161,7 +161,7 @@ class _Change:
             raise _not_there(self.given.stream, change, there)
         return there
 
-    def _told(
+    def _report(
         self,
         before: _Before,
         done: Published,

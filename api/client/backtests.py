@@ -85,9 +85,9 @@ class BacktestClient:
         ends_at = time.monotonic() + timeout_seconds
         while not (found := self.read(number)).has_ended:
             if time.monotonic() >= ends_at:
-                told = "" if self.workers(found.stream) else f"; {NO_WORKER}"
+                message = "" if self.workers(found.stream) else f"; {NO_WORKER}"
                 raise NotEnded(
-                    f"backtest {number} is {found.state} after {timeout_seconds:g} s{told}"
+                    f"backtest {number} is {found.state} after {timeout_seconds:g} s{message}"
                 )
             time.sleep(_POLL_SECONDS)
         return found

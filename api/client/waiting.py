@@ -38,11 +38,11 @@ def wait_until_running(
             return running
         remaining_seconds = ends_at - time.monotonic()
         if remaining_seconds <= 0:
-            told = ", ".join(f"{job}: {state}" for job, state in states.items())
+            message = ", ".join(f"{job}: {state}" for job, state in states.items())
             raise NotRunning(
                 f"version {version} of {running.processor_id} does not run everywhere after "
                 f"{patience.timeout_seconds:g} s; "
-                f"{told or f'no job of stream {running.stream} is alive'}"
+                f"{message or f'no job of stream {running.stream} is alive'}"
             )
         time.sleep(min(patience.poll_seconds, remaining_seconds))
 
@@ -58,8 +58,8 @@ def _state_in(job: RunningVersionsInJob, version: int) -> str:
         return "not taken yet"
     name = job.job.name
     if held.state == "quarantined":
-        told = f"job {name} stopped version {version}: {held.error}\n{held.traceback}"
-        raise NotRunning(told.rstrip())
+        message = f"job {name} stopped version {version}: {held.error}\n{held.traceback}"
+        raise NotRunning(message.rstrip())
     if held.state in {"superseded", "draining"}:
         raise NotRunning(f"job {name} has replaced version {version} ({held.state})")
     return held.state

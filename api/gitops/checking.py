@@ -175,10 +175,10 @@ def check_documents(
         elif "schema" in place.data or "name" in place.data:
             files.add_stream(place)
         else:
-            told = "neither a rule (id, stream, pattern), a stream (name, schema) nor a list."
+            message = "neither a rule (id, stream, pattern), a stream (name, schema) nor a list."
             is_pattern = "steps" in place.data or "match_recognize" in place.data
             remedy = "Put the pattern under `pattern:`, with id and stream." if is_pattern else ""
-            files.problems.append(place.problem("", told, remedy))
+            files.problems.append(place.problem("", message, remedy))
     known = {**published, **files.columns}
     for place in listed:
         files.add_list(place, known)
@@ -190,8 +190,8 @@ def check_documents(
         files.add_processor(place, columns)
     wanted = files.wanted(stream)
     if not files.problems and not (wanted.streams or wanted.lists or wanted.processors):
-        told = f"there is no document of stream '{stream}' in it."
-        files.problems += [FileProblem(file, told) for file in _files_of(documents)]
+        message = f"there is no document of stream '{stream}' in it."
+        files.problems += [FileProblem(file, message) for file in _files_of(documents)]
     return wanted, files.problems
 
 
@@ -234,7 +234,7 @@ class _Files:
 
     def add_stream(self, place: FileDocument) -> None:
         checked = check_stream(place.data)
-        self.problems += map(place.told, checked.problems)
+        self.problems += map(place.in_file, checked.problems)
         name = place.data.get("name")
         if isinstance(name, str):
             self.columns.setdefault(name, checked.schema)
@@ -273,7 +273,7 @@ class _Files:
         stream = place.data.get("stream")
         schema = columns.get(stream) if isinstance(stream, str) else None
         checked = check_definition(place.data, schema, ProcessorFile)
-        self.problems += map(place.told, checked.problems)
+        self.problems += map(place.in_file, checked.problems)
         file = CheckedFile(place, checked)
         if (claim := claim_of(place)) is not None:
             self._claims.setdefault(place.data["id"], []).append(claim)

@@ -37,8 +37,8 @@ def claim_problems(name: str, claims: list[Claim]) -> Iterator[FileProblem]:
     """Yield which documents exclude each other; claims of one id are in order of their begin."""
     for earlier, later in pairwise(claims):
         if earlier.stream != later.stream:
-            told = f"'{name}' is also of stream '{earlier.stream}', in {earlier.place.file}"
-            yield later.place.problem("stream", told, "Choose another id.")
+            message = f"'{name}' is also of stream '{earlier.stream}', in {earlier.place.file}"
+            yield later.place.problem("stream", message, "Choose another id.")
         elif earlier.begin == later.begin:
-            told = f"'{name}' is also in {earlier.place.file}, with the same effective_from"
-            yield later.place.problem("id", told, "Keep one, or change when it begins.")
+            message = f"'{name}' is also in {earlier.place.file}, with the same effective_from"
+            yield later.place.problem("id", message, "Keep one, or change when it begins.")

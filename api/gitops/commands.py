@@ -127,8 +127,8 @@ def export(
     reporter.out.print(Text(f"{len(written)} files written to {folder}"))
     spellings = groupby(sorted(sorted(written), key=_folded), key=_folded)
     if alike := [same for _, files in spellings if len(same := list(files)) > 1]:
-        told = "One of these replaces the other where the file system ignores capital letters:"
-        reporter.err.print(Text(told, style="yellow"))
+        text = "One of these replaces the other where the file system ignores capital letters:"
+        reporter.err.print(Text(text, style="yellow"))
         for same in alike:
             reporter.err.print(Text(f"    {', '.join(map(str, same))}"))
     if stream is None and (others := sorted(before - written)):

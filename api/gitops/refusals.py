@@ -48,9 +48,11 @@ def misfits(
                 if key in ProcessorContent.model_fields
             }
             for problem in check_definition(content, wanted.schema, ProcessorContent).problems:
-                told = f"what is published does not fit: {who}, {problem.path}: {problem.message}"
+                message = (
+                    f"what is published does not fit: {who}, {problem.path}: {problem.message}"
+                )
                 remedy = "Publish a version that fits both definitions first, or delete it."
-                yield wanted.place.problem("schema", told, remedy)
+                yield wanted.place.problem("schema", message, remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +74,9 @@ class Checker:
         """Return a change with its warnings, and what is wrong with its documents."""
         wanted, current = change.wanted, change.current
         if current is not None and current.stream != wanted.stream:
-            told = f"'{change.name}' stays on stream '{current.stream}'"
+            message = f"'{change.name}' stays on stream '{current.stream}'"
             place = wanted.versions[0].place
-            return change, [place.problem("stream", told, "Choose another id.")]
+            return change, [place.problem("stream", message, "Choose another id.")]
         warnings: list[FileProblem] = []
         problems: list[FileProblem] = []
         for version in (step.version for step in change.steps if step.version is not None):
@@ -94,7 +96,7 @@ class Checker:
         """
         place, stream = file.place, str(body.get("stream"))
         warned, refused = self._asked(body)
-        warnings = [place.told(each) for each in file.checked.warnings]
+        warnings = [place.in_file(each) for each in file.checked.warnings]
         warnings += _flaw_problems(place, warned)
         names = () if file.checked.pattern is None else file.checked.pattern.list_names
         has_other_lists = any((stream, name) in self.lists for name in names)
@@ -119,7 +121,7 @@ class Checker:
             time, schema = found
             known = replace(schema, lists=values)
             found_problems = example_problems(file.place.data, file.checked, time, known)
-            yield from map(file.place.told, found_problems)
+            yield from map(file.place.in_file, found_problems)
 
     def _columns(self, stream: str) -> tuple[EventTime, Schema] | None:
         """Return what orders the events and their columns, as they are to be."""

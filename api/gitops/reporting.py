@@ -40,7 +40,7 @@ class Reporter:
         """Print every change with its diff, and the number of changes by kind."""
         counts: Counter[str] = Counter()
         for change in plan.changes:
-            told = _told(change.actions)
+            told = _actions_text(change.actions)
             counts[told] += 1
             style = _STYLES.get(change.actions[0], "yellow")
             self.out.print(Text(f"{told}: {change.what} {change.name}", style=f"bold {style}"))
@@ -55,17 +55,17 @@ class Reporter:
 
     def outcome(self, outcome: ChangeOutcome) -> None:
         """Write how one change went."""
-        name, actions = outcome.change.name, _told(outcome.change.actions)
+        name, actions = outcome.change.name, _actions_text(outcome.change.actions)
         if outcome.is_made:
             self.out.print(Text(f"done: {actions} {name}"))
             return
         if outcome.not_made:
-            told = f"not made: {actions} {name}: {outcome.not_made}"
-            self.err.print(Text(told, style="red"))
+            message = f"not made: {actions} {name}: {outcome.not_made}"
+            self.err.print(Text(message, style="red"))
             return
         reason = "was changed by somebody else meanwhile; " if outcome.is_outdated else ""
-        told = f"failed: {actions} {name}: {reason}{outcome.error}"
-        self.err.print(Text(told, style="red"))
+        message = f"failed: {actions} {name}: {reason}{outcome.error}"
+        self.err.print(Text(message, style="red"))
         if outcome.is_outdated:
             self.err.print(Text("    their changes were not overwritten; run apply again"))
 
@@ -77,15 +77,15 @@ class Reporter:
         """Write what was changed and what was not, once something has failed."""
         failed = sum(1 for outcome in outcomes if outcome.error)
         not_made = sum(1 for outcome in outcomes if outcome.not_made)
-        told = f"{failed} of {len(outcomes)} changes failed"
-        told += f", {not_made} more were not made." if not_made else "."
-        self.err.print(Text(told, style="bold red"))
+        message = f"{failed} of {len(outcomes)} changes failed"
+        message += f", {not_made} more were not made." if not_made else "."
+        self.err.print(Text(message, style="bold red"))
         parts = [("changed", each.change, each.made) for each in outcomes]
         parts += [("perhaps changed", each.change, each.perhaps_made) for each in outcomes]
         parts += [("not changed", each.change, each.left) for each in outcomes]
         for state, change, actions in parts:
             if actions:
-                self.err.print(Text(f"    {state}: {_told(actions)} {change.name}"))
+                self.err.print(Text(f"    {state}: {_actions_text(actions)} {change.name}"))
 
     def proposed(self, outcome: ProposalOutcome) -> None:
         """Write what became of one change that was to be proposed."""
@@ -96,20 +96,20 @@ class Reporter:
             self.out.print(Text(f"left out: {name}: {outcome.told}", style="yellow"))
         else:
             count = proposal.approvals_in_words
-            told = f"{outcome.told}: {name}: proposal {proposal.id}, {count}"
+            message = f"{outcome.told}: {name}: proposal {proposal.id}, {count}"
             if outcome.left:
-                told += f"; {outcome.left} more to propose once it is published"
-            self.out.print(Text(told))
+                message += f"; {outcome.left} more to propose once it is published"
+            self.out.print(Text(message))
 
     def approvals_needed(self, required: Mapping[str, int]) -> None:
         """Write which streams ask for approvals, so that the plan cannot be carried out."""
         for stream, count in required.items():
             people = f"{count} {'person' if count == 1 else 'people'}"
-            told = f"percept: changes on stream {stream} must be approved by {people}"
-            self.err.print(Text(told, style="red"))
+            message = f"percept: changes on stream {stream} must be approved by {people}"
+            self.err.print(Text(message, style="red"))
         self.err.print(Text("Nothing was changed; --propose makes proposals of them."))
 
 
-def _told(actions: Iterable[Action]) -> str:
+def _actions_text(actions: Iterable[Action]) -> str:
     """Return what is done in one change; a step that is taken again is named once."""
     return " + ".join(dict.fromkeys(actions))

@@ -153,10 +153,10 @@ def change_values(  # noqa: PLR0913, PLR0917 - what is changed, how, when, and w
     if dry_run:
         return changed
     action: Action = "list.rollback" if isinstance(change, Restoration) else "list.change"
-    told = f": {ready.added:,} added, {ready.removed:,} removed"
-    told += _approval(writing, stored)
+    message = f": {ready.added:,} added, {ready.removed:,} removed"
+    message += _approval(writing, stored)
     _touch(writing, stored)
-    epoch = _epoch(writing, stored, action, told, published[-1].version)
+    epoch = _epoch(writing, stored, action, message, published[-1].version)
     if is_at_once:
         _end(published, epoch)
     version = _add_version(writing, stored, ready.content, epoch)

@@ -27,7 +27,9 @@ def summaries(session: Session, stream: str, lists: Sequence[StoredList]) -> lis
     published = repository.open_versions_of(session, stream, [each.name for each in lists])
     return [
         view_of(
-            ListSummary, each, **_told(session, each, rules.get(each.name, 0), published[each.name])
+            ListSummary,
+            each,
+            **_summary_fields(session, each, rules.get(each.name, 0), published[each.name]),
         )
         for each in lists
     ]
@@ -35,7 +37,7 @@ def summaries(session: Session, stream: str, lists: Sequence[StoredList]) -> lis
 
 def list_view(session: Session, stored: StoredList) -> ListView:
     """Return a list with the rules that name it."""
-    return view_of(ListView, stored, **_told_whole(session, stored))
+    return view_of(ListView, stored, **_detail_fields(session, stored))
 
 
 def change_view(session: Session, changed: ListChanged) -> ListChangeView:
@@ -45,7 +47,7 @@ def change_view(session: Session, changed: ListChanged) -> ListChangeView:
     return view_of(
         ListChangeView,
         changed.stored,
-        **_told_whole(session, changed.stored),
+        **_detail_fields(session, changed.stored),
         is_changed=changed.is_changed,
         withdrawn=list(changed.withdrawn),
         base_version=made.base_version,
@@ -68,13 +70,13 @@ def version_view(version: ListVersion) -> ListVersionView:
     )
 
 
-def _told_whole(session: Session, stored: StoredList) -> dict[str, Any]:
+def _detail_fields(session: Session, stored: StoredList) -> dict[str, Any]:
     rules = processors.rules_naming(session, stored.stream, stored.name, _RULES_SHOWN)
     count = len(rules)
     if count >= _RULES_SHOWN:
         count = processors.count_rules_naming(session, stored.stream)[stored.name]
     published = repository.open_versions(session, stored.stream, stored.name)
-    return _told(session, stored, count, published) | {
+    return _summary_fields(session, stored, count, published) | {
         "rules": [
             NamingRule(processor_id=processor_id, versions=versions)
             for processor_id, versions in rules.items()
@@ -82,7 +84,7 @@ def _told_whole(session: Session, stored: StoredList) -> dict[str, Any]:
     }
 
 
-def _told(
+def _summary_fields(
     session: Session, stored: StoredList, rule_count: int, published: Sequence[ListVersion]
 ) -> dict[str, Any]:
     newest = repository.version_of(session, stored.stream, stored.name, stored.latest_version)

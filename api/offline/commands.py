@@ -108,7 +108,7 @@ def run_tests(  # noqa: PLR0913 - the options of one command
             Surroundings(known, keys, processes, given, _neighbours(paths, streams or ())),
             lambda place: _is_selected(place, select or ()),
         )
-        outcomes = list(_told(found, reporter, len(documents)))
+        outcomes = list(_printed(found, reporter, len(documents)))
     if not outcomes:
         _fail(_nothing(documents, paths))
     reporter.summary(outcomes, time.perf_counter() - begun)
@@ -121,7 +121,7 @@ def run_tests(  # noqa: PLR0913 - the options of one command
         raise typer.Exit(FAILED)
 
 
-def _told(found: Iterator[Outcome], reporter: TestReporter, count: int) -> Iterator[Outcome]:
+def _printed(found: Iterator[Outcome], reporter: TestReporter, count: int) -> Iterator[Outcome]:
     """Yield outcomes, each printed; on a terminal a line says how far it is."""
     with reporter.progress() as tell:
         for number, outcome in enumerate(found, start=1):

@@ -43,7 +43,7 @@ def _add_cases(suite: ET.Element, outcome: Outcome, *, by_warnings: bool) -> Non
     if by_warnings and outcome.warnings and not outcome.problems:
         _add_failure(case, outcome.warnings, "warning")
     elif outcome.warnings:
-        ET.SubElement(case, "system-out").text = _told(outcome.warnings)
+        ET.SubElement(case, "system-out").text = _problem_text(outcome.warnings)
     for example in outcome.examples:
         _add_case(suite, outcome, f"{outcome.name}: {example.name}", example.problems)
     for what in outcome.not_tested:
@@ -67,10 +67,10 @@ def _add_case(
 
 def _add_failure(case: ET.Element, problems: Sequence[FileProblem], kind: str) -> None:
     message = printable(problems[0].message)
-    ET.SubElement(case, "failure", type=kind, message=message).text = _told(problems)
+    ET.SubElement(case, "failure", type=kind, message=message).text = _problem_text(problems)
 
 
-def _told(problems: Iterable[FileProblem]) -> str:
+def _problem_text(problems: Iterable[FileProblem]) -> str:
     return "\n".join(printable(str(problem)) for problem in problems)
 
 

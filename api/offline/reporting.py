@@ -76,16 +76,16 @@ class TestReporter:
         parts += [f"{failed} failed"] if failed else []
         parts += [_counted(sum(len(each.warnings) for each in outcomes), "warning")]
         parts += [f"{sum(bool(each.not_tested) for each in outcomes)} not tested in full"]
-        told = ", ".join(part for part in parts if part and not part.startswith("0 not"))
-        told += f"; {_counted(len(examples), 'example')} run" if examples else "; no examples"
-        self._print(f"{told}; {seconds:.1f} s", "bold red" if failed else "bold green")
+        message = ", ".join(part for part in parts if part and not part.startswith("0 not"))
+        message += f"; {_counted(len(examples), 'example')} run" if examples else "; no examples"
+        self._print(f"{message}; {seconds:.1f} s", "bold red" if failed else "bold green")
 
     def _problems(
         self, problems: Sequence[FileProblem], style: str, kind: str = "", indent: int = 4
     ) -> None:
         for problem in problems:
-            told = f"{kind}{problem}".replace("\n", "\n" + " " * indent)
-            self._print(" " * indent + told, style)
+            message = f"{kind}{problem}".replace("\n", "\n" + " " * indent)
+            self._print(" " * indent + message, style)
 
     def _print(self, text: str, style: str) -> None:
         self._out.print(Text(printable(text), style=style))

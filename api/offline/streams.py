@@ -52,7 +52,7 @@ def _streams(documents: Iterable[FileDocument]) -> dict[str, StreamAtHand]:
         if "schema" not in place.data or not isinstance(name, str) or name in found:
             continue
         checked = check_stream(place.data)
-        problems = tuple(map(place.told, checked.problems))
+        problems = tuple(map(place.in_file, checked.problems))
         schema = None if problems else checked.schema
         known = checked.document
         time = EventTime(known.event_time_column, tuple(known.order_by)) if known else EventTime("")

@@ -155,9 +155,9 @@ def _tested_rule(file: CheckedFile, found: list[FileProblem], around: Surroundin
     problems, not_tested = list(found), []
     stream = around.streams.get(file.stream) if isinstance(file.stream, str) else None
     if stream is None and isinstance(file.stream, str):
-        told = f"there is no definition of stream '{file.stream}' here: columns were not checked"
-        told += " and examples not run" if place.data.get("examples") else ""
-        problems.append(place.problem("stream", told, _NO_STREAM))
+        message = f"there is no definition of stream '{file.stream}' here: columns were not checked"
+        message += " and examples not run" if place.data.get("examples") else ""
+        problems.append(place.problem("stream", message, _NO_STREAM))
     elif stream is not None and stream.schema is None:
         not_tested.append(f"columns: the definition in {stream.place.file} is faulty")
     names = () if checked.pattern is None else checked.pattern.list_names
@@ -168,7 +168,7 @@ def _tested_rule(file: CheckedFile, found: list[FileProblem], around: Surroundin
     if unknown and (place.data.get("examples") or not _are_declared(unknown, file, around)):
         problems.append(place.problem("pattern", f"{UnknownLists(unknown)}"))
     if holds_code(place.data):
-        problems += map(place.told, _code_problems(place.data, around.keys))
+        problems += map(place.in_file, _code_problems(place.data, around.keys))
         is_known = "its signature was checked" if around.keys else "without PERCEPT_SIGNING_KEYS"
         not_tested.append(f"Python code: {is_known}, it was not run")
     begun = time.perf_counter()
@@ -179,14 +179,14 @@ def _tested_rule(file: CheckedFile, found: list[FileProblem], around: Surroundin
             given = list(lists.values())
             unfit = _example_problems(written, stream.place.data["schema"], given, around.processes)
             examples = tuple(_examples(place, written, unfit))
-        problems += (place.told(each) for each in unfit if not _EXAMPLE.match(each.path))
+        problems += (place.in_file(each) for each in unfit if not _EXAMPLE.match(each.path))
     if place.data.get("examples") and not examples and problems:
         not_tested.append("examples: they run once the rest is right")
     return Outcome(
         place.file,
         _name(place),
         tuple(dict.fromkeys(problems)),
-        tuple(map(place.told, checked.warnings)),
+        tuple(map(place.in_file, checked.warnings)),
         examples,
         tuple(not_tested),
         time.perf_counter() - begun,
@@ -221,8 +221,8 @@ def _example_problems(
     except BeyondLimit as beyond:
         return [Problem("examples", f"{beyond}", _SMALLER)]
     except TrialFailed as failure:
-        told = str(failure).strip().rpartition("\n")[2]
-        return [Problem("examples", f"running them failed: {told}", "")]
+        message = str(failure).strip().rpartition("\n")[2]
+        return [Problem("examples", f"running them failed: {message}", "")]
     return [Problem(**each) for each in json.loads(answer)]
 
 
@@ -232,7 +232,7 @@ def _examples(
     by_example: dict[int, list[FileProblem]] = defaultdict(list)
     for problem in problems:
         if found := _EXAMPLE.match(problem.path):
-            by_example[int(found[1])].append(place.told(problem))
+            by_example[int(found[1])].append(place.in_file(problem))
         else:
             return  # none has run to its end
     for index, example in enumerate(written.examples):

@@ -93,9 +93,9 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
     schema = None if ddl is None else Schema.from_ddl(ddl, values)
     checked = check_definition(definition, schema, ProcessorContent)
     if checked.problems:
-        told = "\n".join(map(str, checked.problems))
+        message = "\n".join(map(str, checked.problems))
         of = f"stream {rule.content.stream}" if stream and rule.content else "the events"
-        raise NotTried(f"it does not fit the columns of {of}:\n{told}")
+        raise NotTried(f"it does not fit the columns of {of}:\n{message}")
     order = EventTime("ts") if stream is None else stream.time
     order = EventTime(time or order.column, order.order_by)
     name = "" if stream is None else str(stream.place.data["name"])
@@ -163,8 +163,8 @@ def tried_in_process(
     try:
         return processes.run(task, arguments)
     except Unfit as unfit:
-        told = "\n".join(f"{_place(each.place)}{each.detail}" for each in unfit.misfits)
-        raise NotTried(told) from None
+        message = "\n".join(f"{_place(each.place)}{each.detail}" for each in unfit.misfits)
+        raise NotTried(message) from None
     except BeyondLimit as beyond:
         raise NotTried(f"{beyond} {remedy}") from None
     except TrialFailed as failure:

@@ -59,7 +59,9 @@ def summaries(
     """Return the lines of a list."""
     tags = repository.tags_of(session, [processor.id for processor in processors])
     return [
-        view_of(ProcessorSummary, processor, **_told(processor, tags[processor.id], now_ms))
+        view_of(
+            ProcessorSummary, processor, **_summary_fields(processor, tags[processor.id], now_ms)
+        )
         for processor in processors
     ]
 
@@ -77,7 +79,7 @@ def processor_view(session: Session, processor: Processor, now_ms: int) -> Proce
     return view_of(
         ProcessorView,
         processor,
-        **_told(processor, tags, now_ms),
+        **_summary_fields(processor, tags, now_ms),
         published=published,
         rollout=tried_version(repository.open_rollout(session, processor.id)),
         warnings=_warnings(newest),
@@ -175,7 +177,7 @@ def _warnings(version: ProcessorVersion) -> list[Flaw]:
     return [Flaw.model_validate(warning) for warning in json.loads(version.warnings)]
 
 
-def _told(processor: Processor, tags: list[str], now_ms: int) -> dict[str, Any]:
+def _summary_fields(processor: Processor, tags: list[str], now_ms: int) -> dict[str, Any]:
     return {
         "state": state_at(processor, now_ms),
         "version": processor.current_version,

@@ -95,8 +95,8 @@ def publish(
         raise Refusal(HTTPStatus.CONFLICT, detail)
     writing.comment = writing.comment or proposal.comment[:_LONGEST_COMMENT]
     approved = f", approved by {', '.join(people)}" if people else ""
-    told = f"proposal {proposal.id} by {proposal.author}{approved}"
-    version = carry_out(writing, proposal, checked.checked, told)
+    message = f"proposal {proposal.id} by {proposal.author}{approved}"
+    version = carry_out(writing, proposal, checked.checked, message)
     writing.session.flush()
     proposal.published_version = version
     proposal.published_epoch = writing.new_epochs.get(proposal.stream)

@@ -95,11 +95,11 @@ def _switch(  # noqa: PLR0913 - two commands in one
 ) -> None:
     failed = False
     for rule in rules_named(client, names):
-        told = f"{rule.state}, version {rule.version}"
+        message = f"{rule.state}, version {rule.version}"
         if rule.is_paused == (done == "paused"):
-            say(f"{rule.id}: nothing to do, it is {told}")
+            say(f"{rule.id}: nothing to do, it is {message}")
         elif dry_run:
-            say(f"{rule.id}: would be {done}; it is {told}")
+            say(f"{rule.id}: would be {done}; it is {message}")
         else:
             try:
                 change(rule.id, if_match=rule.etag, comment=comment)
@@ -121,8 +121,8 @@ def _now(client: Client, rule: str) -> tuple[str, str, dict[str, Any]]:
         if line is None:
             end_unknown(client, rule)
         return "it is deleted", line.etag, {}
-    told = f"it is {processor.state}, version {processor.version}"
-    return told, processor.etag, _content(processor.document)
+    message = f"it is {processor.state}, version {processor.version}"
+    return message, processor.etag, _content(processor.document)
 
 
 def _content(document: dict[str, Any]) -> dict[str, Any]:

@@ -200,5 +200,7 @@ def _time_ms(text: str, option: str) -> int:
     try:
         return int(time.time() * 1_000) - duration_ms(text)
     except ValueError:
-        told = f"{text!r} is no time; write 2026-11-23T10:00:00Z, milliseconds, or 2h for hours ago"
-        end(f"--{option}: {told}", code=BAD_INPUT)
+        message = (
+            f"{text!r} is no time; write 2026-11-23T10:00:00Z, milliseconds, or 2h for hours ago"
+        )
+        end(f"--{option}: {message}", code=BAD_INPUT)

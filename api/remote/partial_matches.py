@@ -75,8 +75,8 @@ def _waits(partial: PartialMatch) -> str:
         f"{step.name} ({step.condition})" if step.condition else step.name
         for step in partial.awaited
     )
-    told = f"waits for {waits}" if waits else "is a match when its window closes"
+    message = f"waits for {waits}" if waits else "is a match when its window closes"
     if partial.forbidden:
-        told += f", without {' or '.join(step.name for step in partial.forbidden)}"
+        message += f", without {' or '.join(step.name for step in partial.forbidden)}"
     expires = "never expires" if partial.expires is None else f"until {iso_text(partial.expires)}"
-    return f"{told}; {expires}; version {partial.version}"
+    return f"{message}; {expires}; version {partial.version}"

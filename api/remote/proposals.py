@@ -207,8 +207,8 @@ def publish(
         lambda it, *, if_match: client.publish_proposal(it, if_match=if_match, comment=comment),
     )
     version = proposal.published_version
-    told = f"version {version} is published" if version else f"done: {proposal.kind}"
-    say(f"{proposal.name}: {told} by proposal {number}")
+    message = f"version {version} is published" if version else f"done: {proposal.kind}"
+    say(f"{proposal.name}: {message} by proposal {number}")
 
 
 def _changed(client: Client, number: int, change: Callable[..., Proposal]) -> Proposal:

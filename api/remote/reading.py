@@ -142,10 +142,10 @@ def _document(processor: Processor) -> dict[str, Any]:
 
 
 def _summary(processor: Processor) -> str:
-    told = f"{processor.state}, version {processor.version}"
+    message = f"{processor.state}, version {processor.version}"
     if not processor.newest_is_published:
-        told += " (cancelled)"
-    return f"{told}, changed {iso_text(processor.updated_at)} by {processor.updated_by}"
+        message += " (cancelled)"
+    return f"{message}, changed {iso_text(processor.updated_at)} by {processor.updated_by}"
 
 
 def _version_summary(rule: str, version: VersionLine) -> str:

@@ -34,7 +34,7 @@ def snooze(  # noqa: PLR0913 - the options of one command
         end("until when? Give --until or --for, one of them", code=BAD_INPUT)
     (found,) = rules_named(client, [rule])
     begun = client.snoozes(found.id).begin(until=until, for_time=for_time, key=key, comment=comment)
-    say(f"{rule}: {_told(begun)}")
+    say(f"{rule}: {_begin_text(begun)}")
 
 
 @service_command
@@ -90,7 +90,7 @@ def unsnooze(
         say(f"{rule}: no longer snoozed for {_of(each)}")
 
 
-def _told(begun: SnoozeView) -> str:
+def _begin_text(begun: SnoozeView) -> str:
     return f"snoozed for {_of(begun)} until {_instant(begun)}"
 
 

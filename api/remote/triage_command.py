@@ -255,8 +255,8 @@ def _ids(given: list[str]) -> list[str]:
     if not distinct:
         end("standard input names no match", code=BAD_INPUT)
     if len(distinct) > MOST_AT_ONCE:
-        told = f"{len(distinct):,} matches; {MOST_AT_ONCE} are changed at once, or give a filter"
-        end(told, code=BAD_INPUT)
+        message = f"{len(distinct):,} matches; {MOST_AT_ONCE} are changed at once, or give a filter"
+        end(message, code=BAD_INPUT)
     return distinct
 
 

@@ -126,8 +126,8 @@ def require_approvals(
         required=stream.required_approvals, lists=stream.lists_need_approvals
     )
     if wanted != before:
-        told = f"{_in_words(wanted)}, before {_in_words(before)}"
-        record(writing, "stream.approvals", stream=stream.name, subject=told)
+        message = f"{_in_words(wanted)}, before {_in_words(before)}"
+        record(writing, "stream.approvals", stream=stream.name, subject=message)
         stream.required_approvals = wanted.required
         stream.lists_need_approvals = wanted.lists
         writing.session.flush()

@@ -71,7 +71,7 @@ def enabled_webhooks(session: Session, *, locked: bool = False) -> Sequence[Webh
     return session.scalars(query).all()
 
 
-def told_subjects(session: Session, webhook_ids: Collection[str]) -> dict[str, set[str]]:
+def known_subjects(session: Session, webhook_ids: Collection[str]) -> dict[str, set[str]]:
     """Return what webhooks have been told of, by webhook."""
     found: dict[str, set[str]] = {webhook_id: set() for webhook_id in webhook_ids}
     query = select(WebhookTold.webhook_id, WebhookTold.subject).where(
@@ -82,7 +82,7 @@ def told_subjects(session: Session, webhook_ids: Collection[str]) -> dict[str, s
     return found
 
 
-def forget_told(session: Session, webhook_id: str, subjects: Collection[str]) -> None:
+def forget_subjects(session: Session, webhook_id: str, subjects: Collection[str]) -> None:
     """Forget that a webhook has been told of what is over."""
     session.execute(
         delete(WebhookTold).where(

@@ -139,7 +139,7 @@ class WebhookRounds:
         if not webhooks:
             return []
         found = concerns(session, self._now_ms(), self._settings)
-        told = repository.told_subjects(session, [webhook.id for webhook in webhooks])
+        told = repository.known_subjects(session, [webhook.id for webhook in webhooks])
         each_untold = (_untold_by(webhook, found, told[webhook.id]) for webhook in webhooks)
         return [each for each in each_untold if each.new or each.over]
 
@@ -223,7 +223,7 @@ def _untold_by(webhook: Webhook, found: Sequence[Concern], told: Collection[str]
 def _tell(session: Session, untold: _Untold, room: int, now_ms: int) -> None:
     webhook = untold.webhook
     if untold.over:
-        repository.forget_told(session, webhook.id, untold.over)
+        repository.forget_subjects(session, webhook.id, untold.over)
     for concern in untold.new[: max(room, 0)]:
         session.add(WebhookTold(webhook_id=webhook.id, subject=concern.subject))
         new_message(session, webhook, concern.kind, concern.data, now_ms)

@@ -121,10 +121,10 @@ def _posted(
     finally:
         watch.cancel()
         connection.close()
-    told = "" if HTTPStatus(200) <= status < HTTPStatus(300) else f"it answered {status}"
+    message = "" if HTTPStatus(200) <= status < HTTPStatus(300) else f"it answered {status}"
     if HTTPStatus(300) <= status < HTTPStatus(400):
-        told += "; redirects are not followed"
-    return Answer(status, told)
+        message += "; redirects are not followed"
+    return Answer(status, message)
 
 
 def _shut(connection: http.client.HTTPConnection) -> None:

@@ -51,7 +51,7 @@ Content = TypeVar("Content", bound=ProcessorContent)
 MAXIMUM_EXPRESSION_CHARACTERS: Final = 50_000
 """In keys and output columns together, the names of these included."""
 
-_MOST_TOLD: Final = 100
+_MOST_SHOWN: Final = 100
 _INNER_MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "examples": Example,
     "function": SignedCode,
@@ -111,7 +111,7 @@ def check_definition(
         problems += map(_in_pattern, unused_parameters(pattern, given.get("select") or {}))
     if pattern is not None and pattern.query is not None:
         problems += _row_pattern_problems(given, wrong, pattern.query)
-    told = tuple(as_written(problem, written) for problem in _told(problems))
+    told = tuple(as_written(problem, written) for problem in _first_problems(problems))
     return CheckedDefinition(told, content, pattern)
 
 
@@ -192,11 +192,11 @@ def _length(text: Any) -> int:
     return len(text) if isinstance(text, str) else 0
 
 
-def _told(problems: list[Problem]) -> Iterator[Problem]:
+def _first_problems(problems: list[Problem]) -> Iterator[Problem]:
     """Yield the first problems, and how many more there are."""
-    yield from problems[:_MOST_TOLD]
-    if len(problems) > _MOST_TOLD:
-        more = len(problems) - _MOST_TOLD
+    yield from problems[:_MOST_SHOWN]
+    if len(problems) > _MOST_SHOWN:
+        more = len(problems) - _MOST_SHOWN
         yield Problem("", f"there are {more} more problems.", "Mend these first.")
 
 

@@ -163,7 +163,7 @@ def _read(place: FileDocument) -> tuple[CheckedList, GivenList | None]:
     except ValidationError as error:
         keys = [field.alias or name for name, field in ListFile.model_fields.items()]
         problems = (shape_problem(each, path_of(each["loc"]), keys) for each in error.errors())
-        return CheckedList(None, tuple(map(place.told, problems))), None
+        return CheckedList(None, tuple(map(place.in_file, problems))), None
     try:
         given = read_list(place.file, document)
     except UnreadableList as error:

@@ -92,7 +92,7 @@ class FileRule:
             return
         checked = check_definition(self.definition, stream.schema, ProcessorFile)
         if checked.problems:
-            raise RuleRefused("\n".join(str(self.place.told(each)) for each in checked.problems))
+            raise RuleRefused("\n".join(str(self.place.in_file(each)) for each in checked.problems))
 
     def lists(self, source: Path, given: Mapping[str, GivenList]) -> tuple[GivenList, ...]:
         """Return the lists that the rule names, with their values.
@@ -198,7 +198,7 @@ def _checked(
         data["pattern"] = data["pattern"] | {"flink_quirks": True}
     checked = check_definition(data, None, ProcessorFile)
     if checked.problems or checked.content is None or checked.pattern is None:
-        problems: list[FileProblem] = [place.told(each) for each in checked.problems]
+        problems: list[FileProblem] = [place.in_file(each) for each in checked.problems]
         raise RuleRefused("\n".join(map(str, problems)))
     readable = (each for each in documents if isinstance(each.source.data, dict))
     return FileRule(checked.pattern, checked.content, tuple(readable), place, data)

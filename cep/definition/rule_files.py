@@ -43,8 +43,8 @@ class FileProblem:
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        told = f"{place}: {f'{self.path}: ' if self.path else ''}{self.message}"
-        return f"{told}\n{self.snippet}" if self.snippet else told
+        message = f"{place}: {f'{self.path}: ' if self.path else ''}{self.message}"
+        return f"{message}\n{self.snippet}" if self.snippet else message
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +81,16 @@ class FileDocument:
             inside: where in the text at the path it is.
         """
         end = "" if message.endswith((".", "?", "!")) else "."
-        told = f"{message}{end} {remedy[:1].upper()}{remedy[1:]}".rstrip()
+        text = f"{message}{end} {remedy[:1].upper()}{remedy[1:]}".rstrip()
         snippet = inside.snippet if inside else ""
         mark = self.source.mark(path) or self._first_mark()
         if mark is None:
-            return FileProblem(self.file, told, path, snippet=snippet, document=self)
+            return FileProblem(self.file, text, path, snippet=snippet, document=self)
         where = (None, None) if inside is None else (inside.line, inside.column)
         line, column = mark.inside(*where)
-        return FileProblem(self.file, told, path, line, column, snippet, self)
+        return FileProblem(self.file, text, path, line, column, snippet, self)
 
-    def told(self, problem: Problem) -> FileProblem:
+    def in_file(self, problem: Problem) -> FileProblem:
         """Return a problem of this document with its place in the file."""
         inside = Inside(problem.line, problem.column, problem.snippet)
         return self.problem(problem.path, problem.message, problem.remedy, inside)
@@ -138,8 +138,8 @@ def read_documents(paths: Iterable[Path]) -> tuple[list[FileDocument], list[File
             if isinstance(document.source.data, dict):
                 mappings.append(document)
             else:
-                told = "a document is a mapping with keys such as id and pattern."
-                problems.append(document.problem("", told))
+                message = "a document is a mapping with keys such as id and pattern."
+                problems.append(document.problem("", message))
     return mappings, problems
 
 

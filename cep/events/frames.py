@@ -68,8 +68,8 @@ def _polars_frame(events: Any) -> pl.DataFrame | None:
     try:
         return pl.DataFrame(events)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        told = str(error).partition("\n")[0]
-        raise UnreadableEvents(f"a {name} cannot be read as a frame: {told}") from error
+        message = str(error).partition("\n")[0]
+        raise UnreadableEvents(f"a {name} cannot be read as a frame: {message}") from error
 
 
 def _is_of_pandas(events: Any) -> bool:

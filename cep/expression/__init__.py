@@ -20,7 +20,7 @@ from cep.expression.expression import Expression
 from cep.expression.fields import FieldReader, mapping_reader, row_reader
 from cep.expression.schema import Schema
 from cep.expression.split import Split, split
-from cep.expression.sql import to_sql, told_sql
+from cep.expression.sql import short_sql, to_sql
 from cep.expression.tree import (
     Aggregate,
     AggregateFunction,
@@ -65,8 +65,8 @@ __all__ = [
     "mapping_reader",
     "resolve",
     "row_reader",
+    "short_sql",
     "split",
     "to_sql",
-    "told_sql",
     "working_parts",
 ]

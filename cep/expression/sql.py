@@ -63,7 +63,7 @@ def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per ki
             return f"{function}({', '.join(map(to_sql, arguments))})"
 
 
-def told_sql(node: Node) -> str:
+def short_sql(node: Node) -> str:
     """Return the node as SQL for a message; a long one, as with a list in it, is cut."""
     text = to_sql(node)
     return text if len(text) <= _MOST_TOLD else f"{text[:_MOST_TOLD]}…"

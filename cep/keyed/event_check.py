@@ -65,10 +65,12 @@ class EventCheck:
             return
         for name, step in self._reads.items():
             if name not in self._names:
-                yield self._told(name, f"which the condition of {step} reads, so it is NULL there")
+                yield self._message(
+                    name, f"which the condition of {step} reads, so it is NULL there"
+                )
         for key in self._keys:
             if key not in self._names and (name := key.split(".")[0]) not in self._names:
-                yield self._told(name, "which is of the key, so all events have the same one")
+                yield self._message(name, "which is of the key, so all events have the same one")
                 of_no_key = 0
         if of_no_key and self._keys:
             matches = "match has" if of_no_key == 1 else "matches have"
@@ -79,7 +81,7 @@ class EventCheck:
         if self._are_seconds:
             yield warning_of_seconds(self._time_field)
 
-    def _told(self, name: str, so: str) -> str:
+    def _message(self, name: str, so: str) -> str:
         hint = near_name(name, self._names)
         return f"no event has the field {name}, {so}{'; ' if hint else ''}{hint}"
 

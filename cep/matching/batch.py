@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import polars as pl
 
 from cep.executors.column_matcher import ColumnMatcher
-from cep.expression import EvaluationError, Schema, row_reader, told_sql
+from cep.expression import EvaluationError, Schema, row_reader, short_sql
 from cep.keyed.event_columns import EventColumns
 from cep.keyed.matcher import KeyedMatcher
 from cep.keyed.predicate_index import PredicateIndex
@@ -114,7 +114,7 @@ class BatchMatcher:
                 raise
             row, errors = failure
             test, error = next(iter(errors.items()))
-            condition = told_sql(self._index.tests[test])
+            condition = short_sql(self._index.tests[test])
             raise EvaluationError(f"condition {condition!r}, row {row}: {error}") from error
 
     def _times(self, frame: pl.DataFrame) -> pl.Series:

@@ -102,8 +102,10 @@ class MatchResult:
         found: list[Match | TimedOutMatch] = [*self.matches, *self.timed_out]
         found.sort(key=lambda each: each.time_ms)
         count = self.open_partial_matches
-        told = "1 partial match was open" if count == 1 else f"{count:,} partial matches were open"
-        return found_table(found, told if count else "")
+        message = (
+            "1 partial match was open" if count == 1 else f"{count:,} partial matches were open"
+        )
+        return found_table(found, message if count else "")
 
 
 def find_matches(  # noqa: PLR0913 - keyword options with defaults

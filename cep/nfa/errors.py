@@ -54,8 +54,8 @@ class ConditionFailed(MatchingError):
 
     def __init__(self, rule: str, condition: str, cause: BaseException, place: str = "") -> None:
         said = f"{type(cause).__name__}: {error_message(cause)}"
-        told = f"condition {condition!r} raised {said}"
-        super().__init__(f"{place}: {told}" if place else told)
+        message = f"condition {condition!r} raised {said}"
+        super().__init__(f"{place}: {message}" if place else message)
         self.rule = rule
         self.condition = condition
         self.cause = cause

@@ -52,8 +52,8 @@ class Problem:
         place = self.path or "pattern"
         if self.line is not None:
             place += f" (line {self.line}, column {self.column})"
-        told = f"{place}: {self.message} {self.remedy}".rstrip()
-        return f"{told}\n{self.snippet}" if self.snippet else told
+        message = f"{place}: {self.message} {self.remedy}".rstrip()
+        return f"{message}\n{self.snippet}" if self.snippet else message
 
 
 class PatternError(ValueError):

@@ -135,7 +135,7 @@ def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
         left_out=told.left_out,
         nearest_start=start,
         events={
-            place: _told_event(events[place], rule.time.column, columns)
+            place: _shown_event(events[place], rule.time.column, columns)
             for place in sorted(_places(matches, attempts, nearest))
         },
     )
@@ -175,7 +175,7 @@ def _places(
     return found
 
 
-def _told_event(event: TimedEvent, time_column: str, columns: Sequence[str]) -> ToldEvent:
+def _shown_event(event: TimedEvent, time_column: str, columns: Sequence[str]) -> ToldEvent:
     names = [name for name in columns if name in event.columns]
     names += [name for name in event.columns if name not in columns and name != time_column]
     shown = {name: _cut(plain(event.columns[name])) for name in names[:_MOST_COLUMNS]}

@@ -255,7 +255,7 @@ def _nearest_events(
         condition = conditions[step]
         late = next((each for each in too_late if not condition.unmet(each, taken)), None)
         if late is not None:
-            found.append(_told(step, late, condition, taken, is_too_late=True))
+            found.append(_nearest_event(step, late, condition, taken, is_too_late=True))
         elif (nearest := nearest_event(step, condition, in_time, taken)) is not None:
             found.append(nearest)
     return found
@@ -272,10 +272,10 @@ def nearest_event(
     ]
     if not lacking:
         return None
-    return _told(step, events[min(lacking)[1]], condition, taken, is_too_late=False)
+    return _nearest_event(step, events[min(lacking)[1]], condition, taken, is_too_late=False)
 
 
-def _told(
+def _nearest_event(
     step: str, event: TimedEvent, condition: StepCondition, taken: Taken, *, is_too_late: bool
 ) -> NearestEvent:
     return NearestEvent(

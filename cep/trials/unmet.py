@@ -22,8 +22,8 @@ from cep.expression import (
     compile_predicate,
     conjuncts,
     resolve,
+    short_sql,
     to_sql,
-    told_sql,
 )
 from cep.expression.parameters import display_text
 from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition, Step
@@ -216,7 +216,7 @@ def _parts_of_row(condition: BoundExpression) -> Iterator[ConditionPart]:
     for node in conjuncts(condition.node):
         reads_rows = bool(aggregates_of(node))
         # Its references to other rows have no text of their own.
-        text = condition.text if reads_rows else told_sql(node)
+        text = condition.text if reads_rows else short_sql(node)
         yield ConditionPart(" ".join(text.split()), node, reads_rows=reads_rows)
 
 
@@ -232,10 +232,10 @@ def _text(whole: Expression, node: Node) -> str:
             part = Expression.parse(text, constants)
             if end > begin and part.root == node:
                 return " ".join(text.split()) + _values(part)
-    return told_sql(node)
+    return short_sql(node)
 
 
 def _values(part: Expression) -> str:
     """Return the values of the parameters that a part of a condition names."""
-    told = ", ".join(f":{name} = {display_text(value)}" for name, value in part.parameters)
-    return f" ({told})" if told else ""
+    message = ", ".join(f":{name} = {display_text(value)}" for name, value in part.parameters)
+    return f" ({message})" if message else ""

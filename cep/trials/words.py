@@ -45,9 +45,9 @@ def span_lines(name: str, report: SpanReport) -> Iterator[Line]:
     if report.event_count:
         yield "  events that fit, looked at alone:", ""
         for step, condition in report.conditions.items():
-            told = f"where {' '.join(condition.split())}" if condition else "every event"
+            message = f"where {' '.join(condition.split())}" if condition else "every event"
             fits = report.fits[step]
-            yield f"    {fits:>5,}  {step} {told}", "" if fits else "red"
+            yield f"    {fits:>5,}  {step} {message}", "" if fits else "red"
     yield from _match_lines(report)
     yield from _attempts_lines(report)
 
@@ -59,8 +59,8 @@ def _reading_lines(report: SpanReport) -> Iterator[Line]:
     yield f"  {read}", ""
     if not report.is_exact and report.begun_at is not None:
         at = iso_text(report.begun_at)
-        told = f"  events of the key before {at} were not looked at: what began there might have"
-        yield f"{told} changed what was found, as after_match_skip says", "yellow"
+        message = f"  events of the key before {at} were not looked at: what began there might have"
+        yield f"{message} changed what was found, as after_match_skip says", "yellow"
     if report.ended_at < report.until:
         yield f"  the events end at {iso_text(report.ended_at)}, before the span does", "yellow"
 
@@ -154,8 +154,8 @@ def _ending(partial: FarthestPartialMatch, conditions: Mapping[str, str], left_o
         case "broken":
             return f"{waited}; {event or 'the end'} came instead, and nothing may stand there{at}"
         case "skipped" if not partial.awaited and not partial.forbidden:
-            told = "it was complete and held back; another match dropped it"
-            return f"{told}{at}, as after_match_skip says"
+            message = "it was complete and held back; another match dropped it"
+            return f"{message}{at}, as after_match_skip says"
         case "skipped":
             return f"{waited}; a match dropped it{at}, as after_match_skip says"
         case _:
@@ -175,8 +175,8 @@ def nearest_lines(nearest: NearestEvent, line: EventLine) -> Iterator[Line]:
 
 def _read(part: UnmetPart) -> str:
     values = (f"{name} = {json_text(value)}" for name, value in part.values.items())
-    told = ", ".join(values)
-    return f", with {told}" if told else ""
+    message = ", ".join(values)
+    return f", with {message}" if message else ""
 
 
 def json_text(value: Any) -> str:

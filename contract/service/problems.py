@@ -25,8 +25,8 @@ class Flaw(Answer):
         if self.line is not None:
             column = "" if self.column is None else f", column {self.column}"
             place += f" (line {self.line}{column})"
-        told = f"{place}: {self.detail} {self.remedy}".rstrip()
-        return f"{told}\n{self.snippet}" if self.snippet else told
+        message = f"{place}: {self.detail} {self.remedy}".rstrip()
+        return f"{message}\n{self.snippet}" if self.snippet else message
 
 
 class Problem(Answer):

@@ -75,13 +75,13 @@ def replayed(
         # Events of equal time may be in two batches, and none of them is late.
         watermark_ms = newest_ms if newest_ms == NO_WATERMARK_MS else newest_ms - 1
         clock = BatchClock(number, 1, watermark_ms, round(time.time() * 1_000))
-        found, alerts = _told(_batch(rules, state, clock, batch), alert_rules, alerts, clock)
+        found, alerts = _decided(_batch(rules, state, clock, batch), alert_rules, alerts, clock)
         yield found
         newest = batch.get_column(TIME).max()
         if newest is not None:
             newest_ms = int(newest)  # type: ignore[arg-type]
     clock = BatchClock(number + 1, 1, newest_ms, round(time.time() * 1_000), closes=closes_windows)
-    found, _ = _told(_batch(rules, state, clock, None), alert_rules, alerts, clock)
+    found, _ = _decided(_batch(rules, state, clock, None), alert_rules, alerts, clock)
     yield found
 
 
@@ -93,7 +93,7 @@ def _alert_rules(rules: RuleSet) -> AlertRules:
     )
 
 
-def _told(
+def _decided(
     found: ReplayedBatch, rules: AlertRules, before: AlertState, clock: BatchClock
 ) -> tuple[ReplayedBatch, AlertState]:
     """Return a batch without the matches that do not go out, and what is known after it."""

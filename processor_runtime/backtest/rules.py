@@ -64,8 +64,8 @@ def rules_in(
     if len(names) > 1:
         raise NothingToRun(f"there are rules of several streams ({', '.join(names)}); choose one")
     if not versions:
-        told = "; ".join(problems) or "no document with `pattern` and `id`"
-        raise NothingToRun(f"there is no rule to run: {told}")
+        message = "; ".join(problems) or "no document with `pattern` and `id`"
+        raise NothingToRun(f"there is no rule to run: {message}")
     (name,) = names
     # A schedule is of the time in which the rule is published, not of history.
     always = [replace(each, effective_from_ms=None, effective_until_ms=None) for each in versions]

@@ -88,24 +88,26 @@ def warnings_of(job: JobFile) -> Iterator[Problem]:
     if source.format not in KNOWN_FORMATS and (
         near := get_close_matches(source.format, KNOWN_FORMATS, n=1)
     ):
-        told = f"'{source.format}' is not a format of Spark itself."
-        yield Problem("source.format", told, f"Did you mean '{near[0]}'?")
+        message = f"'{source.format}' is not a format of Spark itself."
+        yield Problem("source.format", message, f"Did you mean '{near[0]}'?")
     if not names_jars(job):
         wanted = [("source", source.format)]
         wanted += [(f"outputs[{index}]", each.type) for index, each in enumerate(job.outputs)]
         for path, kind in wanted:
             if kind == "delta":
-                told = f"{kind} is not part of Spark, and no packages are named."
+                message = f"{kind} is not part of Spark, and no packages are named."
                 remedy = f"Name them under {path}.packages, unless the cluster has them."
-                yield Problem(path, told, remedy)
+                yield Problem(path, message, remedy)
     if job.service is None and job.discoverer.get("type") == "http":
-        told = "rules come from a rule service, and the job reports to none."
-        yield Problem("service", told, "Without `service:` its dashboard does not show this job.")
+        message = "rules come from a rule service, and the job reports to none."
+        yield Problem(
+            "service", message, "Without `service:` its dashboard does not show this job."
+        )
     yield from kafka_warnings(job)
     kinds = {kind for output in job.outputs for kind in output.row_kinds}
     if "error" not in kinds:
-        told = "no output takes errors: malformed events and failed rules are only counted."
-        yield Problem("outputs", told, "Add the kind `error` to one of them.")
+        message = "no output takes errors: malformed events and failed rules are only counted."
+        yield Problem("outputs", message, "Add the kind `error` to one of them.")
 
 
 def source_silence(source: Source, patience_seconds: float) -> str:
@@ -180,8 +182,8 @@ def _output_problems(
             assert_never(output)
     for key, variable in variables.items():
         if variable is not None and not environment.get(variable, "").strip():
-            told = f"the environment variable {variable} is not set."
-            yield Problem(f"{place}.{key}", told, "Set it where the job is started.")
+            message = f"the environment variable {variable} is not set."
+            yield Problem(f"{place}.{key}", message, "Set it where the job is started.")
 
 
 def _code_problems(snapshot: Snapshot, keys: SigningKeys | None) -> Iterator[ProcessorProblem]:

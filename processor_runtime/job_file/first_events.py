@@ -40,9 +40,9 @@ class FirstEvents:
 
     def problem(self) -> Problem:
         """Return what to tell of them."""
-        told = f"{self.unread:,} of the first {self.count:,} events could not be read: "
+        message = f"{self.unread:,} of the first {self.count:,} events could not be read: "
         remedy = f"Compare {self.file.name} with the schema of the stream."
-        return Problem("source.path", f"{told}{self.reason}.", remedy)
+        return Problem("source.path", f"{message}{self.reason}.", remedy)
 
 
 def first_events(job: JobFile, stream: StreamDefinition) -> FirstEvents | None:

@@ -54,11 +54,11 @@ def kafka_problems(job: JobFile) -> Iterator[Problem]:
                 _check_schema(part)
         except KafkaOptionError as error:
             secrets = secret_values(part.options | part.schema_registry)
-            told = masked(str(error), secrets)
-            key, _, rest = told.partition(": ")
+            message = masked(str(error), secrets)
+            key, _, rest = message.partition(": ")
             is_key = key in {"schema_registry", "schema_file"}
             place = f"{path}.{key}" if is_key else f"{path}.options"
-            yield Problem(place, f"{rest if is_key else told}.", "")
+            yield Problem(place, f"{rest if is_key else message}.", "")
 
 
 def kafka_silence(source: Source, patience_seconds: float) -> str:

@@ -38,8 +38,8 @@ def machine_warnings(environment: Mapping[str, str] = os.environ) -> Iterator[Pr
     """
     if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
         verb = "is" if len(missing) == 1 else "are"
-        told = f"{', '.join(missing)} {verb} not installed here, and `percept run` needs Spark."
-        yield Problem("spark", told, "Where the job runs: pip install 'percept[spark]'.")
+        message = f"{', '.join(missing)} {verb} not installed here, and `percept run` needs Spark."
+        yield Problem("spark", message, "Where the job runs: pip install 'percept[spark]'.")
     try:
         asked_telemetry(environment, "percept-job")
     except (TelemetryRefused, ModuleNotFoundError) as error:
@@ -93,9 +93,9 @@ def own_source_warnings(job: JobFile) -> Iterator[Problem]:
             found.append(_source_name(import_module(module)))
         except Exception as error:  # noqa: BLE001 - whatever a module of others raises
             is_broken = True
-            told = f"{module} cannot be imported here: {type(error).__name__}: {error}."
+            message = f"{module} cannot be imported here: {type(error).__name__}: {error}."
             remedy = "Until it can, Spark finds no source in Python: install what it needs."
-            yield Problem(_PLACE, told, remedy)
+            yield Problem(_PLACE, message, remedy)
     names = list(filter(None, found))
     is_found = wanted.casefold() in map(str.casefold, names)
     if is_found or is_broken or get_close_matches(wanted, KNOWN_FORMATS, n=1):

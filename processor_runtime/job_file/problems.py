@@ -50,14 +50,14 @@ def validation_problems(
     """
     for details in error.errors(include_url=False):
         path, value = _found_at(details["loc"], data, is_missing=details["type"] == "missing")
-        path, message, remedy = _told(details, path, model)
+        path, message, remedy = _explained(details, path, model)
         if path in written and isinstance(value, str) and value:
             message = message.replace(value, written[path])
             remedy = remedy.replace(value, written[path])
         yield Problem(path, message, remedy)
 
 
-def _told(  # noqa: PLR0911 - one line per kind of error
+def _explained(  # noqa: PLR0911 - one line per kind of error
     details: ErrorDetails, path: str, model: type[BaseModel]
 ) -> tuple[str, str, str]:
     """Return the path of a problem, what it is, and the remedy."""
@@ -73,20 +73,20 @@ def _told(  # noqa: PLR0911 - one line per kind of error
             return _below(path, "type"), "missing.", "Add it."
         case "union_tag_invalid":
             known = [each.strip("' ") for each in context["expected_tags"].split(",")]
-            told = f"'{context['tag']}' is not known."
-            return _below(path, "type"), told, did_you_mean(context["tag"], known)
+            message = f"'{context['tag']}' is not known."
+            return _below(path, "type"), message, did_you_mean(context["tag"], known)
         case "literal_error":
             return path, "does not fit.", f"Write {context['expected']}."
         case "string_pattern_mismatch":
             form = f"It has the form {context['pattern']}"
             return path, "does not fit.", f"{_description(location, model)} {form}".lstrip()
         case "value_error":
-            told = str(context["error"]).rstrip(".") + "."
+            message = str(context["error"]).rstrip(".") + "."
             # The message of a model about one of its keys begins with that key.
-            key, colon, rest = told.partition(": ")
+            key, colon, rest = message.partition(": ")
             if colon and key in _keys(location, model):
                 return _below(path, key), rest, ""
-            return path, told, ""
+            return path, message, ""
         case _:
             return path, "does not fit.", type_remedy(details)
 

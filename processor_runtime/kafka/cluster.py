@@ -171,8 +171,8 @@ class Cluster:
         try:
             return self._patiently(ask, f"the topic {topic}" if topic else "the topics")
         except _Unknown:
-            told = f"there is no topic {topic}, or it may not be read."
-            raise KafkaOptionError(f"{told} {near(topic or '', self._metadata(None))}") from None
+            message = f"there is no topic {topic}, or it may not be read."
+            raise KafkaOptionError(f"{message} {near(topic or '', self._metadata(None))}") from None
 
     def _offsets(self, specs: Mapping[Place, Any]) -> dict[Place, int]:
         if not specs:
@@ -218,8 +218,8 @@ class Cluster:
 
     def _failure(self, error: BaseException, what: str) -> str:
         servers = self.settings.get("bootstrap.servers", "")
-        told = self._troubles.message(error_text(error), _REMEDY)
-        return f"Kafka at {servers} does not tell {what}: {told}"
+        message = self._troubles.message(error_text(error), _REMEDY)
+        return f"Kafka at {servers} does not tell {what}: {message}"
 
 
 _clients: Final[dict[tuple[Any, ...], tuple[AdminClient, Troubles]]] = {}

@@ -115,8 +115,10 @@ def _of_tls(
     try:
         wrapped = context.wrap_socket(connection, server_hostname=host)
     except ssl.SSLCertVerificationError as error:
-        told = f"the certificate of {address} cannot be trusted: {error.verify_message.rstrip('.')}"
-        return Diagnosis(told, _VERIFY.get(error.verify_code, _AUTHORITY))
+        message = (
+            f"the certificate of {address} cannot be trusted: {error.verify_message.rstrip('.')}"
+        )
+        return Diagnosis(message, _VERIFY.get(error.verify_code, _AUTHORITY))
     except ssl.SSLError as error:
         return _of_handshake(error, address)
     except OSError:
@@ -129,18 +131,18 @@ def _of_tls(
             return _of_handshake(error, address)
         except OSError:  # nothing is said to whoever asks nothing
             pass
-    told = f"{address} speaks TLS, and does not go on after it"
-    return None if is_sasl else Diagnosis(told, _LOGIN, is_final=False)
+    message = f"{address} speaks TLS, and does not go on after it"
+    return None if is_sasl else Diagnosis(message, _LOGIN, is_final=False)
 
 
 def _of_handshake(error: ssl.SSLError, address: str) -> Diagnosis:
     reason = str(error.reason or "").lower()
     if "alert" in reason:
-        told = reason.rpartition("alert_")[2].replace("_", " ")
-        if "certificate" in told or "ca" in told.split():
-            told = f"{address} does not take the certificate of this client ({told})"
-            return Diagnosis(told, _CLIENT)
-        return Diagnosis(f"{address} refuses TLS ({told})", "Look at the logs of the broker")
+        message = reason.rpartition("alert_")[2].replace("_", " ")
+        if "certificate" in message or "ca" in message.split():
+            message = f"{address} does not take the certificate of this client ({message})"
+            return Diagnosis(message, _CLIENT)
+        return Diagnosis(f"{address} refuses TLS ({message})", "Look at the logs of the broker")
     if "wrong_version" in reason or "record_layer" in reason:
         return Diagnosis(f"{address} does not speak TLS", _PLAIN)
     return _not_tls(address)

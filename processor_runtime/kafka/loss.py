@@ -25,13 +25,13 @@ def still_there(start: Positions, places: Iterable[Place], *, fails: bool) -> di
     """
     there = set(places)
     for topic, partition in sorted(start.keys() - there):
-        told = (
+        message = (
             f"the job has read topic {topic}, partition {partition}, which Kafka does not have any "
             "more, or source.options does not name"
         )
         if fails:
-            raise KafkaFailed(f"{told}. {_REMEDY}")
-        _log.warning("%s", told)
+            raise KafkaFailed(f"{message}. {_REMEDY}")
+        _log.warning("%s", message)
     return {place: offset for place, offset in start.items() if place in there}
 
 
@@ -56,12 +56,12 @@ def without_lost(
         if first <= wanted <= end:
             continue
         there = f"it has {first} to {end}" if end > first else f"it is empty, at {end}"
-        told = (
+        message = (
             f"topic {topic}, partition {partition}: the job has read up to offset {wanted}, and "
             f"{there}. The records between are gone, or the topic was created anew"
         )
         if fails:
-            raise KafkaFailed(f"{told}. {_REMEDY}")
-        _log.warning("%s. The job goes on from offset %d", told, first)
+            raise KafkaFailed(f"{message}. {_REMEDY}")
+        _log.warning("%s. The job goes on from offset %d", message, first)
         begin[place] = first
     return begin

@@ -100,7 +100,7 @@ class BatchProducer:
                 producer.poll(_POLL_SECONDS)
                 self._check()
             except KafkaException as error:
-                raise KafkaFailed(self._told(error_text(error))) from None
+                raise KafkaFailed(self._failure_text(error_text(error))) from None
             else:
                 return
 
@@ -108,15 +108,15 @@ class BatchProducer:
         if error is None:
             self._troubles.clear()
         elif not self._failure:
-            self._failure = self._told(error.str())
+            self._failure = self._failure_text(error.str())
 
     def _check(self) -> None:
         if not self._failure and self._troubles.is_hopeless:
-            self._failure = self._told()
+            self._failure = self._failure_text()
         if self._failure:
             raise KafkaFailed(self._failure)
 
-    def _told(self, reason: str = "") -> str:
+    def _failure_text(self, reason: str = "") -> str:
         return f"topic {self.topic}: {self._troubles.message(reason)}"
 
 

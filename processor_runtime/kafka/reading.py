@@ -159,8 +159,8 @@ class _RangeReader:
                 continue
             is_over = time.monotonic() - heard > self.rules.patience_seconds
             if is_over or self.troubles.is_hopeless:
-                told = self.troubles.message("no record came in time")
-                raise KafkaFailed(f"{min(self.left.values())}: {told}")
+                message = self.troubles.message("no record came in time")
+                raise KafkaFailed(f"{min(self.left.values())}: {message}")
 
     def _takes(self, message: Any) -> bool:
         """Return whether a message belongs to a range; end the range if it lies after it."""
@@ -265,8 +265,8 @@ def _consumer(rules: ReadingRules) -> tuple[Consumer, Troubles]:
             consumer = Consumer({**rules.consumer_settings, "error_cb": troubles.note})
         except KafkaException as error:
             # The driver could use them: it has files that this machine lacks.
-            told = explained(rules.settings, error_text(error))
-            raise KafkaFailed(f"the worker on {socket.gethostname()}: {told}") from None
+            message = explained(rules.settings, error_text(error))
+            raise KafkaFailed(f"the worker on {socket.gethostname()}: {message}") from None
         _kept.update(consumer=consumer, troubles=troubles, made_with=made_with)
     return _kept["consumer"], _kept["troubles"]
 

@@ -90,7 +90,7 @@ class MatchRows:
     def wants(self, rule: LoadedRule, *, is_timeout: bool, is_shadow: bool = False) -> bool:
         """Whether a rule's matches, or its timed-out partial matches, can make any row."""
         kind: RowKind = "shadow" if is_shadow else "timeout" if is_timeout else "match"
-        if kind == "match" and rule.is_told_by_driver:
+        if kind == "match" and rule.goes_through_driver:
             return True  # its rows say which of them go out
         # What is suppressed is a match at first.
         if kind in self.wanted or (kind == "match" and "suppressed" in self.wanted):

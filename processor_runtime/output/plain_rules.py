@@ -57,7 +57,7 @@ class PlainRules:
         rule = self.group.compiled.rules[rule_id]
         is_decided = (
             rule.suppression is not None
-            or rule.is_told_by_driver
+            or rule.goes_through_driver
             or self.live.may_be_shadow(rule_id)
             or self.snoozed.may_be_snoozed(rule.processor_id)
         )

@@ -230,7 +230,7 @@ class JobReporter(BackgroundThread):
                 self._discovery(),
             ),
         )
-        self._versions.told(part, answer)
+        self._versions.acknowledge(part, answer)
         self._asked = tuple(answer.asked_keys)
         return part.held_versions is not None
 

@@ -81,7 +81,7 @@ class CodeTrial:
         reasons: dict[str, str] = {}
         coded = [item for item in intervals if has_code(item.definition)]
         while coded:
-            told = self._told(coded, stream, defaults, lists)
+            told = self._refusals(coded, stream, defaults, lists)
             reasons |= {rule: reason for rule, reason in told.items() if reason is not None}
             coded = [item for item in coded if item.rule_id not in told]
         plain = [item for item in intervals if not has_code(item.definition)]
@@ -89,7 +89,7 @@ class CodeTrial:
         reasons |= {item.rule_id: reason for item, reason in unfit}
         return [(item, reasons[item.rule_id]) for item in intervals if item.rule_id in reasons]
 
-    def _told(
+    def _refusals(
         self,
         intervals: Sequence[Interval],
         stream: StreamDefinition,

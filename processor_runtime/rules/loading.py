@@ -102,7 +102,7 @@ class LoadedRule:
     list_names: tuple[str, ...] = ()
 
     @property
-    def is_told_by_driver(self) -> bool:
+    def goes_through_driver(self) -> bool:
         """Whether the driver has a say in which of its matches go out."""
         return self.budget is not None or self.grouping is not None
 

@@ -58,7 +58,7 @@ def java_options(settings: Mapping[str, str], environment: Mapping[str, str]) ->
         return {}
     if "SPARK_ENV_LOADED" in environment or _DEFAULT_OPTIONS in settings:
         return {}  # Java runs already, or the setting would be replaced
-    told = list(_told_by(settings, environment))
+    told = list(_option_texts(settings, environment))
     if any(map(_OUT_OF_SIGHT.search, told)):
         return {}
     options = []
@@ -69,7 +69,7 @@ def java_options(settings: Mapping[str, str], environment: Mapping[str, str]) ->
     return {_DEFAULT_OPTIONS: " ".join(options)} if options else {}
 
 
-def _told_by(settings: Mapping[str, str], environment: Mapping[str, str]) -> Iterator[str]:
+def _option_texts(settings: Mapping[str, str], environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the texts in which a collector, or other options of Java, may be named."""
     yield from (environment.get(name, "") for name in _VARIABLES)
     yield from (settings.get(name, "") for name in _OPTIONS)

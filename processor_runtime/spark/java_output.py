@@ -56,7 +56,7 @@ def java_output_to(path: Path) -> Iterator[None]:
             os.close(original)
 
 
-def told_by_java(reason: str, log: Path, *, since: int) -> str:
+def with_java_output(reason: str, log: Path, *, since: int) -> str:
     """Return the reason of a failure; of a connection that broke off, what Java said of it.
 
     Args:

@@ -50,10 +50,10 @@ def plan_retry(
     if culprit is None:
         _log.warning("batch %s: %s; it is run again", undone.batch_id, _what_happened(undone))
         return
-    told = f"rule {culprit.version[0]}, version {culprit.version[1]}: {culprit.reason}"
+    message = f"rule {culprit.version[0]}, version {culprit.version[1]}: {culprit.reason}"
     if fails_on_error:
-        raise RuleFailed(told) from undone
-    _log.warning("%s; it is quarantined from batch %s on", told, undone.batch_id)
+        raise RuleFailed(message) from undone
+    _log.warning("%s; it is quarantined from batch %s on", message, undone.batch_id)
     set_aside(records, record, [culprit.version], culprit.reason)
 
 

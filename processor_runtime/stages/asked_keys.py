@@ -87,7 +87,7 @@ def answer(
     own = {} if group is None else _rules_of(group, question.processor_id)
     held = [(own[rule], of_rule) for rule, of_rule in found.items() if rule in own]
     for version, of_rule in sorted(held, key=lambda each: -each[0]):
-        told += [_told(version, each) for each in of_rule.farthest]
+        told += [_open_partial_match(version, each) for each in of_rule.farthest]
     is_known = clock.complete_ms != NO_WATERMARK_MS
     return KeyAnswer(
         id=question.id,
@@ -131,7 +131,7 @@ def _rules_of(group: CompiledGroup, processor_id: str) -> dict[str, int]:
     }
 
 
-def _told(version: int, partial: OpenMatch) -> OpenPartialMatch:
+def _open_partial_match(version: int, partial: OpenMatch) -> OpenPartialMatch:
     return OpenPartialMatch(
         version=version,
         steps=[

@@ -167,13 +167,13 @@ class MatchEmitter:
         wanted = self.match_rows.wanted
         if all(row.kind in wanted for row in rows):
             return rows
-        is_told = self.group.compiled.rules[found.rule].is_told_by_driver
+        is_told = self.group.compiled.rules[found.rule].goes_through_driver
         return [row for row in rows if row.kind in wanted or (is_told and row.kind == "match")]
 
     def _count_and_tag(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
         """Count a match that the driver has to decide on; return its rows as they are for it."""
         rule = self.group.compiled.rules[found.rule]
-        if not rule.is_told_by_driver or all(row.kind != "match" for row in rows):
+        if not rule.goes_through_driver or all(row.kind != "match" for row in rows):
             return rows
         counts = self.status.rule(found.rule)
         if rule.grouping is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cep.expression import EvaluationError, first_failure, told_sql
+from cep.expression import EvaluationError, first_failure, short_sql
 from cep.keyed.event_columns import EventColumns
 from cep.nfa.errors import ConditionFailed, KeyFailed, MatchingError
 from processor_runtime.rows.event_block import TIME, EventTuple, event_time_ms
@@ -121,7 +121,7 @@ def _failing_tests(
     except EvaluationError:
         key = None
     failures = [
-        (rule, ConditionFailed(rule, told_sql(group.compiled.index.tests[test]), error))
+        (rule, ConditionFailed(rule, short_sql(group.compiled.index.tests[test]), error))
         for test, error in errors.items()
         for rule in group.compiled.matcher.rules_with(test)
         if rule in active

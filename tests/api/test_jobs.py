@@ -472,7 +472,7 @@ def test_thousands_of_versions_are_reported_in_parts(job: ReportingJob) -> None:
             held_versions=part.held_versions,
             replaces_all=part.replaces_all,
         )
-        report.told(part, HeartbeatAnswer.model_validate(answer.json()))
+        report.acknowledge(part, HeartbeatAnswer.model_validate(answer.json()))
         part = report.next_part(versions)
     assert job.view()["versions"] == {"active": 2_500}
     assert job.sequence == 3

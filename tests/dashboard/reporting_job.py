@@ -112,7 +112,7 @@ class ReportingJob:
         )
         body = self._sent("POST", f"/v1/jobs/{self.id}/heartbeats", heartbeat)
         answer = HeartbeatAnswer.model_validate(body)
-        self._report.told(part, answer)
+        self._report.acknowledge(part, answer)
         return answer
 
     def tell(self, *answers: KeyAnswer) -> None:

@@ -41,7 +41,7 @@ def names(part: ReportPart) -> list[str]:
 
 def told(report: VersionReport, service: Service, *running: RunningVersion) -> ReportPart:
     part = report.next_part(running)
-    report.told(part, service.take(part))
+    report.acknowledge(part, service.take(part))
     return part
 
 
@@ -117,7 +117,7 @@ def test_whatever_gets_lost_the_service_comes_to_know_what_runs(
         if what_happens != "lost":
             answer = service.take(part)
             if what_happens != "answer lost":
-                report.told(part, answer)
+                report.acknowledge(part, answer)
 
     for _ in range(30):
         told(report, service, *running)

@@ -196,7 +196,7 @@ def test_a_mistake_in_a_file_has_its_line_and_column(tmp_path: Any) -> None:
     )
     (document,), _ = read_documents([file])
     (problem,) = check_definition(document.data, SCHEMA, ProcessorDocument).problems
-    told = document.told(problem)
+    told = document.in_file(problem)
     assert (problem.path, told.line, told.column) == ("parameters.limit.value", 6, 5)
 
 

@@ -15,7 +15,7 @@ from cep.expression.functions.casting import caster
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.text_pattern import like_pattern, regex
 from cep.expression.lists import ValueList, fits
-from cep.expression.sql import told_sql
+from cep.expression.sql import short_sql
 from cep.expression.tree import Node
 from cep.expression.values import COMPARE, Mismatch, Value, distinct, equal, type_name
 
@@ -47,7 +47,7 @@ def no_slots(aggregate: tree.Aggregate) -> int:
     Raises:
         ValueError: always.
     """
-    raise ValueError(f"{told_sql(aggregate)} needs a partial match, there is only an event")
+    raise ValueError(f"{short_sql(aggregate)} needs a partial match, there is only an event")
 
 
 def evaluate_constant(node: Node) -> Value:
@@ -62,15 +62,15 @@ def evaluate_constant(node: Node) -> Value:
 def mismatch(node: Node, operands: tuple[Node, ...], values: tuple[Value, ...]) -> EvaluationError:
     """Return the error that names an operation, its operands and the types they are of."""
     found = {
-        told_sql(o): type_name(v) for o, v in zip(operands, values, strict=True) if v is not None
+        short_sql(o): type_name(v) for o, v in zip(operands, values, strict=True) if v is not None
     }
     types = ", ".join(f"{operand} is {name}" for operand, name in found.items())
-    return EvaluationError(f"cannot evaluate {told_sql(node)}: {types}")
+    return EvaluationError(f"cannot evaluate {short_sql(node)}: {types}")
 
 
 def not_boolean(node: Node, value: Value) -> EvaluationError:
     """Return the error for a condition that turned out to be no condition."""
-    return EvaluationError(f"{told_sql(node)} is no condition: it is {type_name(value)}")
+    return EvaluationError(f"{short_sql(node)} is no condition: it is {type_name(value)}")
 
 
 def known_list(node: tree.InList) -> ValueList:
@@ -81,7 +81,7 @@ def known_list(node: tree.InList) -> ValueList:
     """
     if node.values is None or not node.values.versions:
         message = f"the values of the list '{node.name}' are not known here"
-        raise ExpressionError(problem_at(told_sql(node), (0, 0), message, "give the list"))
+        raise ExpressionError(problem_at(short_sql(node), (0, 0), message, "give the list"))
     return node.values
 
 

@@ -219,8 +219,8 @@ class _Translation:
                 return tree.Call("CONCAT", operands, _cover(*operands))
             case _:
                 hint = _INSTEAD.get(type(parsed))
-                told = f"{_spelling(parsed)} is not part of the language"
-                raise foreign_refusal(self.text) or self._refused(parsed, told, hint)
+                message = f"{_spelling(parsed)} is not part of the language"
+                raise foreign_refusal(self.text) or self._refused(parsed, message, hint)
 
     def _operands(
         self, parsed: exp.Expr, *names: str, ignored: tuple[str, ...] = ()

@@ -77,8 +77,8 @@ def foreign_refusal(text: str) -> ExpressionError | None:
         return None
     span, written, hint = found
     is_opening = span[0] == len(text) - len(text.lstrip()) and written.isalpha()
-    told = "does not begin a condition" if is_opening else "is no operator of SQL"
-    return refusal(text, span, f"{written} {told}", hint)
+    message = "does not begin a condition" if is_opening else "is no operator of SQL"
+    return refusal(text, span, f"{written} {message}", hint)
 
 
 _WORDS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>"}

@@ -143,8 +143,8 @@ class _ValueReader:
         except TransportError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a decoder finds in foreign bytes
-            told = str(error).partition("\n")[0] or type(error).__name__
-            return None, f"cannot be read: {told}"[:_LONGEST_REASON]
+            message = str(error).partition("\n")[0] or type(error).__name__
+            return None, f"cannot be read: {message}"[:_LONGEST_REASON]
 
 
 def plain(value: Any, shape: Shape) -> Any:  # noqa: C901, PLR0911 - one line per type

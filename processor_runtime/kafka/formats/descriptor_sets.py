@@ -50,10 +50,10 @@ class DescriptorSet:
         imported = {name for file in files.values() for name in file.dependency}
         first = [name for name in files if name not in imported]
         if len(first) != 1:
-            told = ", ".join(sorted(first)) or "another"
+            names = ", ".join(sorted(first)) or "another"
             raise KafkaOptionError(
-                f"schema_file: no file imports {told}, so which of them has the message of rows is "
-                "not clear. Compile one, with what it imports"
+                f"schema_file: no file imports {names}, so which of them has the message of rows "
+                "is not clear. Compile one, with what it imports"
             )
         found = cls(first[0], files)
         found._check()

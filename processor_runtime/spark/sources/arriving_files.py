@@ -88,7 +88,7 @@ class ArrivingFiles:
             shown = refused[:_SHOWN] + ([f"and {more} more"] if more > 0 else [])
             raise SourceError("the source has files that cannot be read:\n  " + "\n  ".join(shown))
         return [
-            _told(uri, told)
+            _error_row(uri, told)
             for uri, findings in zip(uris, found, strict=True)
             for told, _ in findings
         ]
@@ -113,16 +113,16 @@ class ArrivingFiles:
     def _misfits(self, uri: str, columns: T.StructType) -> Iterator[tuple[str, bool]]:
         misfits = file_misfits(columns, self._read, self._format, _in_directories(uri))
         for wrong in misfits.wrong:
-            told = f"{wrong}. {MEND}; or remove it and set source.options: {{{_MISSING}: true}}"
-            yield f"{told}; or change the stream's schema", True
+            message = f"{wrong}. {MEND}; or remove it and set source.options: {{{_MISSING}: true}}"
+            yield f"{message}; or change the stream's schema", True
         for name in misfits.missing:
             column = name.partition(".")[0]
-            told = f"it has no column '{name}', which is NULL in its rows."
+            message = f"it has no column '{name}', which is NULL in its rows."
             other = (
                 f"{did_you_mean(column, columns.names)} A column with another name is told under"
             )
             yield (
-                f"{told} {other} source.columns: {{{self._names.get(column, column)}: …}}",
+                f"{message} {other} source.columns: {{{self._names.get(column, column)}: …}}",
                 False,
             )
 
@@ -133,7 +133,7 @@ def _in_directories(uri: str) -> frozenset[str]:
     return frozenset(unquote(part.partition("=")[0]).lower() for part in parts if "=" in part)
 
 
-def _told(uri: str, told: str) -> OutputRow:
+def _error_row(uri: str, told: str) -> OutputRow:
     _log.warning("%s: %s", uri, told)
     error = error_json("file", message=f"{uri}: {told}")
     return OutputRow("error", events=json_text({"reason": told, "file": uri}), error=error)

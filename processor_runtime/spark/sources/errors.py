@@ -42,9 +42,9 @@ def unread_file(error: PySparkException | Py4JJavaError) -> SourceError | None:
     causes = _CAUSE.findall(said)
     reason = causes[-1] if causes else failure_text(error, ()).partition(file.group(1))[2]
     header = _HEADER.search(said)
-    told = " ".join(filter(None, [reason.strip(" .:;"), header and f"({header.group(1)})"]))
+    message = " ".join(filter(None, [reason.strip(" .:;"), header and f"({header.group(1)})"]))
     return SourceError(
-        f"{file.group(1)}: {told or 'it cannot be read'}. {MEND}; or have it skipped with "
+        f"{file.group(1)}: {message or 'it cannot be read'}. {MEND}; or have it skipped with "
         "source.options: {ignoreCorruptFiles: true}"
     )
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from contract.problem_text import masked
 from processor_runtime.job_file.problems import JobFileError
 from processor_runtime.spark.failure_text import ending_text, failure_text, secrets_of, without
-from processor_runtime.spark.java_output import LogRefused, java_output_to, told_by_java
+from processor_runtime.spark.java_output import LogRefused, java_output_to, with_java_output
 from processor_runtime.spark.worker_deaths import death_in
 from processor_runtime.watch.note import Death, RuleCode, empty_page, page_text, reason_text
 
@@ -148,7 +148,7 @@ Caused by: java.io.EOFException
 def test_the_thread_that_died_says_why_a_connection_broke_off(tmp_path: Path) -> None:
     log = tmp_path / "spark.log"
     log.write_text(f'Exception in thread "before" a.B: of another run\n{DEATH}')
-    told = told_by_java(BROKEN, log, since=0)
+    told = with_java_output(BROKEN, log, since=0)
     assert told.endswith(f": IOException: No space left on device. See {log}")
 
 
@@ -157,7 +157,7 @@ def test_without_a_death_the_log_is_named(tmp_path: Path, *, is_there: bool) -> 
     log = tmp_path / "spark.log"
     if is_there:
         log.write_text(DEATH)
-    told = told_by_java(BROKEN, log, since=len(DEATH))
+    told = with_java_output(BROKEN, log, since=len(DEATH))
     assert told.endswith(f": see {log}")
 
 
@@ -165,7 +165,7 @@ def test_any_other_reason_stays_as_it_is(tmp_path: Path) -> None:
     log = tmp_path / "spark.log"
     log.write_text(DEATH)
     for reason in ("ValueError: x (stages.py, line 1)", "EOFError (rules.py, line 604)"):
-        assert told_by_java(reason, log, since=0) == reason
+        assert with_java_output(reason, log, since=0) == reason
 
 
 CODE = RuleCode("p", 3, "abc", "the condition f")

@@ -80,7 +80,7 @@ class BatchDirectories:
         if self._directory.exists(_OWNER):
             found = json.loads(self._directory.read_text(_OWNER))
             if found != self._owner:
-                raise DirectoryTaken(f"it has batches of {_told(found)}, not of this job")
+                raise DirectoryTaken(f"it has batches of {_owner_text(found)}, not of this job")
         elif any(name.startswith("batch=") for name in self._directory.names()):
             raise DirectoryTaken("it has batches, and nothing says that they are of this job")
         self._sign()
@@ -94,5 +94,5 @@ class BatchDirectories:
             self._directory.write_text(_OWNER, json.dumps(self._owner))
 
 
-def _told(owner: dict[str, str]) -> str:
+def _owner_text(owner: dict[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in owner.items())

@@ -116,11 +116,11 @@ class WebhookRequests:
                 self._runner.run(self._post(body, headers, deadline))
             except _NotDelivered as failure:
                 pause_seconds = max(self._backoff.seconds(attempt), failure.asked_seconds)
-                told = f"tried {attempt} times, the last time {failure}"
+                message = f"tried {attempt} times, the last time {failure}"
                 if pause_seconds >= deadline.remaining_seconds:
-                    raise WebhookRefused(f"{told}; the time for this batch is up") from None
+                    raise WebhookRefused(f"{message}; the time for this batch is up") from None
                 if attempt > self._output.retries:
-                    raise WebhookRefused(told) from None
+                    raise WebhookRefused(message) from None
                 self._sleep(pause_seconds)
             else:
                 return

@@ -92,8 +92,8 @@ class WebhookSink:
                 # The rest would most likely fail, too, and only take time.
                 lost = row_count - delivered
                 reason = without(str(refused), self.secrets)
-                told = f"{lost} of {row_count} rows of batch {batch_id} are lost: {reason}"
-                raise RowsLost(lost, told) from None
+                message = f"{lost} of {row_count} rows of batch {batch_id} are lost: {reason}"
+                raise RowsLost(lost, message) from None
             delivered += len(part)
 
     def close(self) -> None:
