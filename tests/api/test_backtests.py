@@ -86,9 +86,7 @@ def test_a_rule_is_run_as_it_is_or_as_a_document(with_rule: Service) -> None:
     assert [each["number"] for each in same] == [newest["number"]]
 
 
-def test_a_proposal_says_which_backtests_are_of_what_it_proposes(
-    with_stream: Service,
-) -> None:
+def test_a_proposal_says_which_backtests_are_of_what_it_proposes(with_stream: Service) -> None:
     example = {"events": [{"action": "fail", "ts": "2026-11-01T08:00:00Z"}], "matches": []}
     for more in (
         {},

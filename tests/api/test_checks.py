@@ -56,18 +56,13 @@ def test_a_condition_that_is_never_true_is_warned_of(with_stream: Service) -> No
         assert told == ({"/pattern/steps/0/where"} if where in never else set()), where
 
 
-def test_what_the_pattern_itself_warns_of_is_passed_on_and_kept(
-    with_stream: Service,
-) -> None:
+def test_a_pattern_and_the_same_rule_under_another_id_are_warned_of(with_stream: Service) -> None:
     endless = {"steps": [{"name": "a", "where": "amount > 1", "times": {"from": 1, "to": None}}]}
     warned = validate(with_stream, pattern=endless)["warnings"]
     assert warned[0]["pointer"] == "/pattern/steps/0/times"
     assert with_stream.publish(pattern=endless)["warnings"] == warned
     listed = with_stream.get("/v1/processors?problem=true")["items"]
     assert [processor["warning_count"] for processor in listed] == [len(warned)]
-
-
-def test_the_same_rule_under_another_id_is_warned_of(with_stream: Service) -> None:
     with_stream.publish(id="first")
     (warning,) = with_stream.publish(id="second", pattern=PATTERN | {"within": "600 seconds"})[
         "warnings"
@@ -78,9 +73,7 @@ def test_the_same_rule_under_another_id_is_warned_of(with_stream: Service) -> No
     assert (warning["pointer"], "'third'" in warning["detail"]) == ("/id", True)
 
 
-def test_a_rule_whose_example_fails_is_refused_with_the_difference(
-    with_stream: Service,
-) -> None:
+def test_a_rule_whose_example_fails_is_refused_with_the_difference(with_stream: Service) -> None:
     right = {"name": "three, then in", "events": EVENTS, "matches": [MATCH]}
     wrong = {"events": EVENTS, "matches": [{"fail": [0, 1, 2], "login": [4]}]}
     document = processor_document(examples=[right, wrong])

@@ -69,7 +69,7 @@ def test_the_life_of_a_processor(listening_on_both: ListeningService) -> None:
         assert client.publish("logins", ID, pattern=PATTERN).version == 4
 
 
-def test_streams_are_registered_and_redefined(client: Client) -> None:
+def test_streams_are_redefined_and_times_may_be_datetimes(client: Client) -> None:
     registered = client.register_stream(STREAM | {"name": "payments"})
     document = registered.document | {"allowed_delay_ms": 7}
     redefined = client.redefine_stream(document, if_match=registered.etag)
@@ -79,9 +79,6 @@ def test_streams_are_registered_and_redefined(client: Client) -> None:
     assert [stream.name for stream in client.streams()] == ["logins", "payments"]
     with pytest.raises(Outdated):
         client.redefine_stream(registered.document, if_match=registered.etag)
-
-
-def test_times_may_be_datetimes_and_an_id_that_is_taken_is_a_conflict(client: Client) -> None:
     begin = datetime(2030, 1, 1, tzinfo=UTC)
     published = client.publish("logins", ID, pattern=PATTERN, effective_from=begin)
     assert published.published[0].effective_from == begin.timestamp() * 1000
@@ -145,7 +142,7 @@ def test_one_client_serves_many_threads(client: Client) -> None:
     assert [each.id for each in client.processors("logins")] == names
 
 
-def test_a_wrong_document_is_told_with_its_places(client: Client) -> None:
+def test_mistakes_and_warnings_have_their_places_and_nothing_is_written(client: Client) -> None:
     pattern = {"steps": [{"name": "a", "where": "amuont > 10"}]}
     with pytest.raises(Invalid) as refusal:
         client.publish("logins", ID, pattern=pattern)
@@ -156,6 +153,10 @@ def test_a_wrong_document_is_told_with_its_places(client: Client) -> None:
     assert "/pattern/steps/0/where (line 1, column 1): " in told
     assert "amount" in told
     assert "    ^^^^^^" in told
+    loop = {"steps": [{"name": "a", "times": {"from": 1, "to": None}}]}
+    warnings = client.validate(processor_document(pattern=loop))
+    assert {warning.pointer for warning in warnings} == {"/pattern/steps/0/times"}
+    assert list(client.processors()) == []
 
 
 def test_what_may_not_be_done_is_told(listening: ListeningService) -> None:
@@ -165,13 +166,6 @@ def test_what_may_not_be_done_is_told(listening: ListeningService) -> None:
     with stranger, pytest.raises(NotAllowed, match="401 The token is not valid") as refusal:
         stranger.get(ID)
     assert "percept_wrong" not in str(refusal.value)
-
-
-def test_warnings_are_shown_and_nothing_is_written(client: Client) -> None:
-    loop = {"steps": [{"name": "a", "times": {"from": 1, "to": None}}]}
-    warnings = client.validate(processor_document(pattern=loop))
-    assert {warning.pointer for warning in warnings} == {"/pattern/steps/0/times"}
-    assert list(client.processors()) == []
 
 
 def answering(answer: Callable[[httpx2.Request], httpx2.Response], token: str = "") -> Client:

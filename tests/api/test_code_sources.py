@@ -49,7 +49,7 @@ class Holder:
     function: Callable[..., Any]
 
 
-def test_functions_and_objects_have_the_text_that_somebody_wrote() -> None:
+def test_code_has_the_text_that_somebody_wrote_and_nothing_that_stands_beside_it() -> None:
     wrapped: Any = is_large
     assert source_of(is_large) == IS_LARGE
     assert source_of(functools.partial(is_large, _context=None)) == IS_LARGE
@@ -58,9 +58,6 @@ def test_functions_and_objects_have_the_text_that_somebody_wrote() -> None:
     assert source_of(on_timeout) == IS_LARGE
     assert (source_of(Counts()) or "").startswith("class Counts(PatternProcessFunction):\n")
     assert (source_of(Holder(is_large)) or "").startswith("@dataclass(frozen=True)\nclass Holder:")
-
-
-def test_of_a_lambda_nothing_is_told_that_stands_beside_it() -> None:
     beside, function = "hunter2", lambda event, _: event["amount"] > 1  # fmt: skip
     assert beside == "hunter2"
     assert source_of(function) == 'lambda event, _: event["amount"] > 1'

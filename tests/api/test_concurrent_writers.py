@@ -59,9 +59,7 @@ def test_no_update_is_lost_when_every_writer_tries_again(with_stream: Service) -
 
 
 @pytest.mark.long
-def test_epochs_are_without_gaps_and_unique_across_two_services(
-    with_stream: Service,
-) -> None:
+def test_epochs_are_without_gaps_and_unique_across_two_services(with_stream: Service) -> None:
     with running_service(with_stream.url) as other:
         services = itertools.cycle([with_stream, other])
 

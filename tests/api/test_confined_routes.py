@@ -313,22 +313,17 @@ def told(answer: Response, names: Names) -> tuple[int, str]:
     return answer.status_code, text
 
 
-def test_every_route_is_tried_or_stands_apart(service: Service) -> None:
+def test_every_route_is_tried_or_stands_apart_from_confined_tokens(service: Service) -> None:
     known = [*TRIED, *REFUSED, *STREAMLESS]
     assert sorted(known) == sorted(route for route, _ in routes(service.app))
     assert all((*REFUSED.values(), *STREAMLESS.values()))
-
-
-def test_confined_tokens_may_use_what_is_tried_only(service: Service) -> None:
     for name, route in routes(service.app):
         if name.startswith(("GET /v1", "POST /v1", "PUT /v1", "PATCH /v1", "DELETE /v1")):
             is_open = name in TRIED or name in STREAMLESS
             assert isinstance(route, ConfinedRoute) == is_open, name
 
 
-def test_a_token_of_one_stream_gets_and_changes_nothing_of_another(
-    service: Service,
-) -> None:
+def test_a_token_of_one_stream_gets_and_changes_nothing_of_another(service: Service) -> None:
     names = {name: filled_stream(service, name) for name in (OWN, OTHER)}
     missing = names_in(MISSING)
     headers = confined_header(service, OWN, name="admin")  # who has made all of it

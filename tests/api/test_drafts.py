@@ -77,11 +77,17 @@ def test_a_mistake_names_its_key(with_stream: Service) -> None:
         assert f"{found['detail']} {found['remedy']}".strip() == told
 
 
-def test_a_mistake_in_json_is_told_with_its_line(with_stream: Service) -> None:
+def test_mistakes_in_json_have_their_line_and_what_is_odd_is_warned_of(
+    with_stream: Service,
+) -> None:
     text = json.dumps(yaml.safe_load(RULE_TEXT), indent=2).replace("action = 'fail'", "acton = 1")
     (problem,) = problems(with_stream, text, "json")
     line = text.splitlines()[problem["line"] - 1]
     assert line[problem["column"] - 1 :].startswith("acton")
+    with_stream.publish(id="other")
+    (found,) = problems(with_stream, RULE_TEXT)
+    assert (found["severity"], found["line"]) == ("warning", 4)
+    assert "'other'" in found["detail"]
 
 
 CLAUSE = """MATCH_RECOGNIZE (
@@ -124,13 +130,6 @@ def test_a_document_written_as_text_reads_back_the_same(with_stream: Service) ->
     assert lines[3:] == [f"    {line}" if line else "" for line in CLAUSE.splitlines()]
 
 
-def test_what_is_allowed_and_rarely_meant_is_a_warning(with_stream: Service) -> None:
-    with_stream.publish(id="other")
-    (found,) = problems(with_stream, RULE_TEXT)
-    assert (found["severity"], found["line"]) == ("warning", 4)
-    assert "'other'" in found["detail"]
-
-
 def test_what_is_no_document_is_told_and_never_fails(with_stream: Service) -> None:
     for text in (
         *("", "a", "- a", "a: 1\n---\nb: 2", "a: [", "a: &x 1\nb: *x", "1: 2", "a: .inf"),
@@ -160,9 +159,7 @@ def test_a_trial_shows_matches_with_keys_and_output(with_stream: Service) -> Non
     assert match["steps"] == {"fail": [3, 2, 1], "login": [0]}
 
 
-def test_events_are_those_of_the_stream_and_matches_never_mix_keys(
-    with_stream: Service,
-) -> None:
+def test_events_are_those_of_the_stream_and_matches_never_mix_keys(with_stream: Service) -> None:
     found_in = [*events("fail", "fail"), *events("fail", "login", user="bob")]
     report = tried(with_stream, found_in)
     assert report["matches"] == []
@@ -243,9 +240,7 @@ def test_an_absence_matches_once_time_has_passed(with_stream: Service) -> None:
     assert report["partial_matches"] == []
 
 
-def test_an_event_that_does_not_fit_is_refused_with_its_place(
-    with_stream: Service,
-) -> None:
+def test_an_event_that_does_not_fit_is_refused_with_its_place(with_stream: Service) -> None:
     for event, pointer in (
         ({"ts": "yesterday"}, "/events/0/ts"),
         ({"user": "eve"}, "/events/0/ts"),
@@ -257,9 +252,7 @@ def test_an_event_that_does_not_fit_is_refused_with_its_place(
         assert answer["errors"][0]["pointer"] == pointer
 
 
-def test_a_rule_that_is_wrong_or_finds_far_too_much_is_refused(
-    with_stream: Service,
-) -> None:
+def test_a_rule_that_is_wrong_or_finds_far_too_much_is_refused(with_stream: Service) -> None:
     pairs = {"steps": [{"name": "a"}, {"name": "b", "contiguity": "followed_by_any"}]}
     wrong = {"text": RULE_TEXT.replace("action = 'login'", "acton = 1"), "events": []}
     too_much, line = (

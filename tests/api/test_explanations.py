@@ -109,20 +109,22 @@ def test_it_is_no_backtest(with_rule: Service) -> None:
     with_rule.get(f"/v1/processors/other/explanations/{number}", expect=404)
 
 
-def test_a_worker_that_answers_something_else_is_of_another_release(
-    with_rule: Service,
-) -> None:
+def test_an_answer_of_another_release_fails_and_what_has_ended_stays(with_rule: Service) -> None:
     claim(with_rule)
     number = ask(with_rule)["number"]
     outcome(with_rule, claim(with_rule), report=report())
     told = read(with_rule, number)
     assert (told["state"], told["report"]) == ("failed", None)
     assert "another release" in told["error"]
+    number = ask(with_rule)["number"]
+    answered(with_rule)
+    assert cancel(with_rule, number)["state"] == "done"
+    backtest = request(with_rule, processor_id="failed-logins")["number"]
+    for absent in (backtest, number + 100):
+        cancel(with_rule, absent, 404)
 
 
-def test_a_question_that_nobody_begins_fails_and_so_many_may_wait(
-    with_rule: Service,
-) -> None:
+def test_a_question_that_nobody_begins_fails_and_so_many_may_wait(with_rule: Service) -> None:
     claim(with_rule)
     first = ask(with_rule)["number"]
     for _ in range(19):
@@ -152,18 +154,6 @@ def test_a_question_that_waits_or_runs_is_cancelled(with_rule: Service) -> None:
     assert progress(with_rule, asked)["goes_on"] is False
     outcome(with_rule, task, status=409, report=span_report())
     assert read(with_rule, asked)["state"] == "cancelled"
-
-
-def test_what_has_ended_stays_and_what_is_not_there_is_not_cancelled(
-    with_rule: Service,
-) -> None:
-    claim(with_rule)
-    number = ask(with_rule)["number"]
-    answered(with_rule)
-    assert cancel(with_rule, number)["state"] == "done"
-    backtest = request(with_rule, processor_id="failed-logins")["number"]
-    for absent in (backtest, number + 100):
-        cancel(with_rule, absent, 404)
 
 
 def test_it_says_what_it_does_not_regard(with_stream: Service) -> None:

@@ -117,12 +117,17 @@ def test_a_change_of_one_line_is_a_diff_of_one_line(folder: Folder) -> None:
     assert diff_of(folder.apply("--dry-run")) == ["+  m: COUNT(fail.*)", "-  n: COUNT(fail.*)"]
 
 
-def test_labels_alone_make_no_version(folder: Folder) -> None:
+def test_labels_alone_make_no_version_and_are_those_of_all_versions(folder: Folder) -> None:
     publish(folder, owner="x", tags=["t"])
     folder.write("a.yaml", processor_document(description="d"))
     assert folder.plan()[0] == f"labels only: processor {ID}"
     changed = folder.client.get(ID)
     assert (changed.version, changed.description, changed.owner, changed.tags) == (1, "d", "", [])
+    later = processor_document(**LATER, tags=["t"])
+    folder.write("a.yaml", processor_document(owner="fraud"), later)
+    folder.apply()
+    assert (folder.client.get(ID).owner, folder.client.get(ID).tags) == ("fraud", ["t"])
+    assert folder.plan() == ["Plan: 1 unchanged"]
 
 
 PAUSES: dict[str, tuple[bool, dict[str, bool], str, bool]] = {
@@ -215,14 +220,6 @@ def test_documents_of_one_id_are_its_versions_by_time(case: str, folder: Folder)
     assert folder.plan()[0] == (f"{planned}: processor {ID}" if planned else "Plan: 1 unchanged")
     assert [published.version for published in folder.client.get(ID).published] == numbers
     assert folder.apply().output == "Plan: 1 unchanged\n"
-
-
-def test_labels_in_one_document_are_those_of_all_versions(folder: Folder) -> None:
-    later = processor_document(**LATER, tags=["t"])
-    folder.write("a.yaml", processor_document(owner="fraud"), later)
-    folder.apply()
-    assert (folder.client.get(ID).owner, folder.client.get(ID).tags) == ("fraud", ["t"])
-    assert folder.plan() == ["Plan: 1 unchanged"]
 
 
 # --- pruning
@@ -396,16 +393,11 @@ def test_warnings_are_shown_with_the_plan_whether_the_stream_is_new_or_not(folde
             assert output.count(told) == 1, output
 
 
-def test_a_processor_does_not_move_to_another_stream(folder: Folder) -> None:
+def test_another_stream_a_missing_file_and_a_url_that_leaks_are_bad_input(folder: Folder) -> None:
     folder.client.register_stream(PAYMENTS)
     publish(folder)
     folder.write("a.yaml", processor_document(stream="payments"))
     assert "stream: 'failed-logins' stays on stream 'logins'" in folder.apply(code=2).output
-
-
-def test_a_missing_file_and_a_url_over_which_the_token_would_leak_are_bad_input(
-    folder: Folder,
-) -> None:
     folder.run("apply", folder.path / "none.yaml", code=2)
     folder.write("a.yaml", processor_document())
     folder.apply("--url", "http://rules.example.com", code=2)

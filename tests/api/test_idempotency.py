@@ -39,9 +39,7 @@ def kept(service: Service) -> int:
         return session.scalar(select(func.count()).select_from(IdempotentRequest)) or 0
 
 
-def test_the_same_request_again_is_answered_as_before_and_changes_nothing(
-    with_stream: Service,
-) -> None:
+def test_the_same_request_is_answered_as_before_and_another_refused(with_stream: Service) -> None:
     first, again = create(with_stream), create(with_stream)
     assert (first.status_code, again.status_code) == (201, 201)
     assert first.json() == again.json()
@@ -50,6 +48,11 @@ def test_the_same_request_again_is_answered_as_before_and_changes_nothing(
     assert "Idempotent-Replayed" not in first.headers
     assert again.headers["Idempotent-Replayed"] == "true"
     assert created(with_stream) == 1
+    other = create(with_stream, id="other")
+    assert other.json()["errors"][0]["pointer"] == "header/Idempotency-Key"
+    other_token = create(with_stream, KEY | with_stream.as_role(Role.PUBLISHER), id="other")
+    assert other_token.status_code == 201
+    assert create(with_stream, under("k" * 256), id="third").status_code == 422
 
 
 def test_an_answer_with_a_key_is_that_without_one(with_stream: Service) -> None:
@@ -75,20 +78,7 @@ def test_it_is_answered_before_anything_of_it_is_checked_again(with_rule: Servic
         assert (deleted.status_code, deleted.content) == (204, b"")
 
 
-def test_another_request_with_the_key_is_refused_and_another_token_has_its_own_keys(
-    with_stream: Service,
-) -> None:
-    create(with_stream)
-    other = create(with_stream, id="other")
-    assert other.json()["errors"][0]["pointer"] == "header/Idempotency-Key"
-    other_token = create(with_stream, KEY | with_stream.as_role(Role.PUBLISHER), id="other")
-    assert other_token.status_code == 201
-    assert create(with_stream, under("k" * 256), id="third").status_code == 422
-
-
-def test_one_of_many_at_once_is_made_and_all_are_answered_alike(
-    with_stream: Service,
-) -> None:
+def test_one_of_many_at_once_is_made_and_all_are_answered_alike(with_stream: Service) -> None:
     together = threading.Barrier(8)
 
     def send(_number: int) -> Response:
@@ -171,9 +161,7 @@ def test_an_upload_takes_no_key(lists: Lists) -> None:
     assert put.json()["errors"][0]["pointer"] == "header/Idempotency-Key"
 
 
-def test_a_pattern_is_the_first_one_even_where_the_rule_has_gone_on(
-    with_rule: Service,
-) -> None:
+def test_a_pattern_is_the_first_one_even_where_the_rule_has_gone_on(with_rule: Service) -> None:
     changed = processor_document(pattern=PATTERN | {"within": "5 minutes"})
     first = with_rule.send("PUT", RULE, changed, **KEY)
     with_rule.publish()

@@ -53,9 +53,7 @@ def test_each_quarantine_is_noted_once_in_the_log(with_stream: Service) -> None:
     with_stream.post("/v1/processors/none/acknowledge", Role.ADMIN, expect=404)
 
 
-def test_where_a_version_failed_is_kept_of_its_newest_quarantines(
-    with_stream: Service,
-) -> None:
+def test_where_a_version_failed_is_kept_of_its_newest_quarantines(with_stream: Service) -> None:
     for name in ("broken", "other"):
         with_stream.publish(id=name)
     job = ReportingJob(with_stream)
@@ -120,7 +118,7 @@ def test_a_clock_that_is_set_back_makes_no_dead_job_look_well_and_a_start_the_cu
     assert len(instances) == REMEMBERED_INSTANCES
 
 
-def test_a_job_tells_what_makes_its_time_go_on(job: ReportingJob) -> None:
+def test_a_heartbeat_tells_what_makes_time_go_on_or_is_refused(job: ReportingJob) -> None:
     mode = {"time_mode": "events_or_clock"}
     for told, shown in (
         ({}, (None, None)),
@@ -129,6 +127,16 @@ def test_a_job_tells_what_makes_its_time_go_on(job: ReportingJob) -> None:
     ):
         job.beat(epoch=1, **told)
         assert (job.view()["time_mode"], job.view()["silent_since"]) == shown
+    for field, value, pointer in (
+        ("sequence", 0, "/sequence"),
+        ("watermark_ms", 2**60, "/watermark_ms"),
+        ("versions", [running(state="sleeping")], "/versions/0/state"),
+        ("versions", [running(counters={"matches": -1})], "/versions/0/counters/matches"),
+        ("versions", [running("no/slash")], "/versions/0/processor_id"),
+    ):
+        answer = job.post(**{field: value})
+        assert answer.status_code == 422
+        assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [pointer]
 
 
 def test_registering_again_changes_nothing_but_a_restart_takes_over(job: ReportingJob) -> None:
@@ -170,9 +178,10 @@ def test_starts_stops_and_reports_at_once_never_block_each_other(job: ReportingJ
 def test_a_heartbeat_changes_what_it_names_and_one_that_was_overtaken_nothing(
     job: ReportingJob,
 ) -> None:
-    job.beat(running("a", counters={"matches": 5}), counters={"matches": 5}, epoch=2)
-    job.beat(running("b", state="pending", active_from_ms=START_MS))
-    job.beat(running("b", state="quarantined", error="division by zero", traceback="line 1"))
+    pending = running("b", state="pending", active_from_ms=START_MS)
+    job.beat(running("a", counters={"matches": 5}), pending)
+    failed = running("b", state="quarantined", error="division by zero", traceback="line 1")
+    job.beat(failed, counters={"matches": 5}, epoch=2)
     assert job.view()["versions"] == {"active": 1, "quarantined": 1}
     job.sequence = 0
     job.beat(running("a", counters={"matches": 3}), counters={"matches": 3}, epoch=1)
@@ -396,19 +405,6 @@ def test_a_deleted_job_is_forgotten_and_may_register_again(job: ReportingJob) ->
     again = ReportingJob(job.service)
     assert again.id != job.id
     assert again.view()["versions"] == {}
-
-
-def test_a_malformed_heartbeat_is_refused_with_its_place(job: ReportingJob) -> None:
-    for field, value, pointer in (
-        ("sequence", 0, "/sequence"),
-        ("watermark_ms", 2**60, "/watermark_ms"),
-        ("versions", [running(state="sleeping")], "/versions/0/state"),
-        ("versions", [running(counters={"matches": -1})], "/versions/0/counters/matches"),
-        ("versions", [running("no/slash")], "/versions/0/processor_id"),
-    ):
-        answer = job.post(**{field: value})
-        assert answer.status_code == 422
-        assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [pointer]
 
 
 def metrics(service: Service) -> dict[str, float]:

@@ -77,9 +77,7 @@ def test_a_mistake_in_a_long_line_is_shown_with_what_is_around_it_and_examples_n
     assert flaws_of(with_stream, tags=["a b"] * 50, examples=[{"events": 1}] * 10, **unknown)
 
 
-def test_a_draft_that_is_too_long_is_told_in_part_or_not_written(
-    with_stream: Service,
-) -> None:
+def test_a_draft_that_is_too_long_is_told_in_part_or_not_written(with_stream: Service) -> None:
     text = "".join(f"{number}: 1\n" for number in range(11_000))
     answer = with_stream.post("/v1/drafts/check", Role.ADMIN, {"text": text})
     assert len(answer["problems"]) == 20

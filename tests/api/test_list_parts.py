@@ -9,13 +9,10 @@ from api.settings import Settings
 from contract.service.proposals import MOST_SHOWN_CHARACTERS
 
 
-def test_a_part_is_what_a_service_takes() -> None:
+def test_a_part_is_what_a_service_takes_and_long_values_are_divided_by_size() -> None:
     assert MOST_BYTES <= MOST_SHOWN_CHARACTERS
     # What is beside the values has room, too.
     assert Settings.model_fields["max_body_bytes"].default > 2 * MOST_BYTES + 100_000
-
-
-def test_long_values_are_divided_by_their_size() -> None:
     wide = [f"{number:04}" + "☃" * 990 for number in range(3_000)]
     found = parts(wide, wide[:1_000])
     assert [value for part in found for value in part.add] == wide

@@ -119,9 +119,7 @@ def lock_held_elsewhere(url: str) -> Iterator[None]:
         other.close()
 
 
-def test_a_lock_held_elsewhere_puts_writers_off_while_reads_go_on(
-    impatient: Service,
-) -> None:
+def test_a_lock_held_elsewhere_puts_writers_off_while_reads_go_on(impatient: Service) -> None:
     with lock_held_elsewhere(impatient.url):
         for _ in range(10):  # more than may write at once
             answer = impatient.send("POST", "/v1/processors", processor_document())

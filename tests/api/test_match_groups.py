@@ -61,7 +61,7 @@ def standing(service: Service, path: str = PATH) -> dict[int, int | None]:
     }
 
 
-def test_a_match_says_what_it_stands_for(with_stream: Service) -> None:
+def test_a_match_says_what_it_stands_for_and_no_group_is_malformed(with_stream: Service) -> None:
     post(with_stream, [found(1, group_id=GROUP_ID), found(2)])
     before = with_stream.get(f"{PATH}/match-{1:012}")
     assert (before["group_id"], before["stands_for"]) == (GROUP_ID, None)
@@ -71,6 +71,16 @@ def test_a_match_says_what_it_stands_for(with_stream: Service) -> None:
     stands_for = {"matches": 37, "group": {"country": "XX"}} | counted | span
     assert with_stream.get(f"{PATH}/match-{1:012}") == before | {"stands_for": stands_for}
     assert standing(with_stream) == {1: 37, 2: None}
+    for fields, pointer in (
+        ({"matches": 0}, "matches"),
+        ({"group_id": "x"}, "group_id"),
+        ({"match_id": "short"}, "match_id"),
+        ({"group": {"country": "x" * 16_000}}, "group"),
+        ({"until_ms": 2**60}, "until_ms"),
+    ):
+        body = {"job": "main", "matches": [], "groups": [group_of(1, 2) | fields]}
+        answer = with_stream.post(PATH, Role.ADMIN, body, expect=422)
+        assert answer["errors"][0]["pointer"] == f"/groups/0/{pointer}"
 
 
 def test_those_it_stands_for_are_listed_only_if_asked_for(with_stream: Service) -> None:
@@ -179,16 +189,3 @@ def test_of_groups_without_a_match_only_the_newest_are_kept(
     post(with_stream, [], group_of(5, 2))
     post(with_stream, map(found, range(6)))
     assert standing(with_stream) == {0: None, 1: None, 2: 2, 3: None, 4: 2, 5: 2}
-
-
-def test_a_malformed_group_is_refused_with_its_place(with_stream: Service) -> None:
-    for fields, pointer in (
-        ({"matches": 0}, "matches"),
-        ({"group_id": "x"}, "group_id"),
-        ({"match_id": "short"}, "match_id"),
-        ({"group": {"country": "x" * 16_000}}, "group"),
-        ({"until_ms": 2**60}, "until_ms"),
-    ):
-        body = {"job": "main", "matches": [], "groups": [group_of(1, 2) | fields]}
-        answer = with_stream.post(PATH, Role.ADMIN, body, expect=422)
-        assert answer["errors"][0]["pointer"] == f"/groups/0/{pointer}"

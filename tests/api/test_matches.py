@@ -67,17 +67,6 @@ def test_a_match_posted_again_is_not_added_again_but_on_another_stream(
     assert post(with_stream, found(1), path="/v1/streams/other/matches")["added"] == 1
 
 
-def test_one_match_is_shown_with_its_events(with_stream: Service) -> None:
-    post(with_stream, found(1, key=["eve", 7, None], output={"failures": 1, "ratio": 0.5}))
-    (summary,) = with_stream.get(PATH)["items"]
-    assert "events" not in summary
-    whole = with_stream.get(f"{PATH}/{summary['match_id']}")
-    assert whole == summary | {"events": {"login": [{"user": "eve"}]}}
-    assert (whole["key"], whole["output"]["ratio"]) == (["eve", 7, None], 0.5)
-    assert (whole["end"], whole["job"]) == ("2027-01-15T08:00:00.001Z", "main")
-    with_stream.get(f"{PATH}/unknown-match-id", expect=404)
-
-
 FILTERS = [
     ("processor=other", [2]),
     ("version=9", [3]),
@@ -297,9 +286,7 @@ def test_a_long_backlog_is_heard_whole_and_in_order(with_stream: Service) -> Non
     assert [number for _, _, number in heard] == list(range(260))
 
 
-def test_writers_at_once_give_each_match_a_number_of_its_own(
-    with_stream: Service,
-) -> None:
+def test_writers_at_once_give_each_match_a_number_of_its_own(with_stream: Service) -> None:
     with running_service(with_stream.url) as other, ThreadPoolExecutor(4) as pool:
         for service in (with_stream, other):
             # Routes are built at the first look for them, which two apps in one process must not
@@ -336,12 +323,20 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_malformed_match_is_refused_with_its_place(with_stream: Service) -> None:
+def test_a_match_is_refused_if_malformed_and_shown_with_its_events(with_stream: Service) -> None:
     for fields, pointer in MALFORMED:
         body = {"job": "main", "matches": [found(1), found(2, **fields)]}
         answer = with_stream.post(PATH, Role.ADMIN, body, expect=422)
         assert answer["errors"][0]["pointer"] == f"/matches/1/{pointer}"
     assert listed(with_stream) == []
+    post(with_stream, found(1, key=["eve", 7, None], output={"failures": 1, "ratio": 0.5}))
+    (summary,) = with_stream.get(PATH)["items"]
+    assert "events" not in summary
+    whole = with_stream.get(f"{PATH}/{summary['match_id']}")
+    assert whole == summary | {"events": {"login": [{"user": "eve"}]}}
+    assert (whole["key"], whole["output"]["ratio"]) == (["eve", 7, None], 0.5)
+    assert (whole["end"], whole["job"]) == ("2027-01-15T08:00:00.001Z", "main")
+    with_stream.get(f"{PATH}/unknown-match-id", expect=404)
 
 
 @pytest.fixture

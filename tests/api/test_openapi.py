@@ -54,15 +54,12 @@ def test_an_address_tells_all_its_methods_and_which_type_it_takes(lasting_servic
         assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [f"/matches/0/{name}"]
 
 
-def test_a_time_may_be_written_in_milliseconds_and_openapi_says_so() -> None:
+def test_a_time_may_be_in_milliseconds_and_what_is_created_has_an_address() -> None:
     schemas = description()["components"]["schemas"]
     written = schemas["TokenDocument"]["properties"]["expires_at"]["anyOf"]
     given = next(one["anyOf"] for one in written if "anyOf" in one)
     assert [one["type"] for one in given] == ["string", "integer"]
     assert schemas["TokenView"]["properties"]["expires_at"]["anyOf"][0]["type"] == "string"
-
-
-def test_what_is_created_is_said_to_have_an_address() -> None:
     created = {
         operation["operationId"]
         for _, operation in operations(description())

@@ -40,9 +40,7 @@ def test_rules_that_no_job_runs_need_attention(service: Service) -> None:
     assert concerns(service) == []
 
 
-def test_jobs_are_shown_with_their_last_hour_and_rules_by_state(
-    with_rule: Service,
-) -> None:
+def test_jobs_are_shown_with_their_last_hour_and_rules_by_state(with_rule: Service) -> None:
     with_rule.publish(id="paused-rule")
     with_rule.done("POST", "/v1/processors/paused-rule/pause")
     with_rule.publish(id="deleted-rule")
@@ -62,9 +60,7 @@ def test_jobs_are_shown_with_their_last_hour_and_rules_by_state(
     assert concerns(with_rule) == []
 
 
-def test_a_silent_job_needs_attention_until_it_stops_on_purpose(
-    with_stream: Service,
-) -> None:
+def test_a_silent_job_needs_attention_until_it_stops_on_purpose(with_stream: Service) -> None:
     job = ReportingJob(with_stream)
     beat(job)
     with_stream.clock.time_ms += MINUTE_MS
@@ -142,9 +138,7 @@ def test_a_job_that_does_not_take_up_changes_needs_attention_after_a_minute(
         assert concerns(with_rule) == told
 
 
-def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(
-    with_stream: Service,
-) -> None:
+def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(with_stream: Service) -> None:
     beat(ReportingJob(with_stream))
     begin, end = "effective_from", "effective_until"
     for name, times in {

@@ -103,7 +103,11 @@ def test_so_many_keys_are_asked_about_and_no_more(
     assert len(asked(job)) == 1
 
 
-def test_a_job_that_is_deleted_leaves_no_answers(job: ReportingJob) -> None:
+def test_what_is_no_key_is_refused_and_a_deleted_job_leaves_no_answers(job: ReportingJob) -> None:
+    assert "this is 2 instead of 1 values" in read(job.service, '["eve", 7]', 422)["detail"]
+    assert "Write the values" in read(job.service, "[{}]", 422)["detail"]
+    assert read(job.service, "", 422)
+    assert read(job.service, "x" * 3_000, 422)
     read(job.service)
     (question,) = asked(job)
     job.tell({"id": question["id"], "batch_id": 1})
@@ -112,13 +116,6 @@ def test_a_job_that_is_deleted_leaves_no_answers(job: ReportingJob) -> None:
     )
     assert deleted.status_code == 204
     assert read(job.service)["jobs"] == []
-
-
-def test_a_key_that_is_none_is_refused(job: ReportingJob) -> None:
-    assert "this is 2 instead of 1 values" in read(job.service, '["eve", 7]', 422)["detail"]
-    assert "Write the values" in read(job.service, "[{}]", 422)["detail"]
-    assert read(job.service, "", 422)
-    assert read(job.service, "x" * 3_000, 422)
 
 
 def test_keys_are_read_as_they_are_written_and_what_is_none_is_told() -> None:

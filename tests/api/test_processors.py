@@ -178,20 +178,7 @@ def test_a_paused_processor_is_marked_until_it_is_resumed_also_with_a_new_versio
     assert (processor["paused"], published_versions(with_rule)) == (True, [2])
 
 
-def test_a_roll_back_is_a_new_version_with_the_old_content(with_stream: Service) -> None:
-    first = with_stream.publish(severity="low")
-    put(with_stream, pattern=OTHER_PATTERN)
-    rolled_back = act(with_stream, "rollback", version=1).json()
-    assert (rolled_back["version"], rolled_back["document"]) == (3, first["document"])
-    assert rolled_back["severity"] == "low"
-    versions = with_stream.get(f"{PATH}/versions")["items"]
-    assert [version["restored_version"] for version in versions] == [1, None, None]
-    assert act(with_stream, "rollback", version=9).status_code == 404
-
-
-def test_a_deleted_processor_is_gone_but_for_its_history_and_comes_back(
-    with_rule: Service,
-) -> None:
+def test_a_deleted_processor_is_gone_but_for_its_history_and_comes_back(with_rule: Service) -> None:
     assert with_rule.send("DELETE", PATH).status_code == 204
     assert with_rule.snapshot()["processors"] == []
     with_rule.get(PATH, expect=404)
@@ -205,9 +192,7 @@ def test_a_deleted_processor_is_gone_but_for_its_history_and_comes_back(
     assert published_versions(with_rule) == [3]
 
 
-def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(
-    with_rule: Service,
-) -> None:
+def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(with_rule: Service) -> None:
     with_rule.clock.time_ms += 1_000
     changed = processor_document(pattern=OTHER_PATTERN)
     with_rule.send("PUT", f"{PATH}?comment=shorter", changed, **{"X-Request-ID": "ticket-7"})
@@ -232,12 +217,20 @@ def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(
     assert (oldest["action"], oldest["epoch"]) == ("stream.create", 1)
 
 
-def test_a_refused_publish_leaves_no_trace(with_stream: Service) -> None:
+def test_a_refused_publish_leaves_no_trace_and_a_roll_back_a_version(with_stream: Service) -> None:
     for changes, status in (({"stream": "no-such"}, 404), ({"pattern": {"steps": []}}, 422)):
         document = processor_document(**changes)
         with_stream.post("/v1/processors", Role.ADMIN, document, expect=status)
     assert with_stream.epoch() == 1
     assert len(with_stream.log(stream="logins")) == 1
+    first = with_stream.publish(severity="low")
+    put(with_stream, pattern=OTHER_PATTERN)
+    rolled_back = act(with_stream, "rollback", version=1).json()
+    assert (rolled_back["version"], rolled_back["document"]) == (3, first["document"])
+    assert rolled_back["severity"] == "low"
+    versions = with_stream.get(f"{PATH}/versions")["items"]
+    assert [version["restored_version"] for version in versions] == [1, None, None]
+    assert act(with_stream, "rollback", version=9).status_code == 404
 
 
 def test_two_versions_are_compared_by_meaning_step_by_step(with_rule: Service) -> None:
@@ -275,9 +268,7 @@ def put_new(service: Service, query: str = "", **headers: str) -> Response:
     return service.client.put(f"{PATH}{query}", json=processor_document(), headers=sent)
 
 
-def test_put_creates_what_is_not_there_and_changes_nothing_of_what_is(
-    with_stream: Service,
-) -> None:
+def test_put_creates_what_is_not_there_and_changes_nothing_of_what_is(with_stream: Service) -> None:
     created = put_new(with_stream, "?comment=by+PUT")
     assert (created.status_code, created.json()["version"]) == (201, 1)
     assert created.headers["Location"] == PATH

@@ -101,12 +101,17 @@ def test_an_example_that_takes_too_long_is_ended_and_the_next_rule_tested(rules:
     assert state_of(result, "good") == "passed"
 
 
-def test_an_example_that_json_cannot_hold_is_told(rules: Path) -> None:
+def test_what_json_cannot_hold_is_told_and_what_steers_a_terminal_written_out(rules: Path) -> None:
     text = RULE_TEXT + "examples:\n- events: [{ts: 1, user: !!binary aGk=}]\n"
     (rules / "a.yaml").write_text(text, encoding="utf-8")
     result = run(rules, code=1)
     assert "examples: they hold what JSON cannot" in result.stdout
     assert state_of(result, "good") == "passed"
+    text = RULE_TEXT + '"\\e[2J[red]x": 1\nseverity: "\\u202egpj"\n'
+    (rules / "hostile.yaml").write_text(text, encoding="utf-8")
+    result = run(rules, code=1)
+    assert "\\x1b[2J[red]x: unknown key" in result.stdout
+    assert not re.search(STEERING, result.output)
 
 
 UNREADABLE = {
@@ -149,14 +154,6 @@ def test_what_cannot_be_tested_at_all_has_a_code_of_its_own(tmp_path: Path) -> N
 def test_all_rules_of_the_repository_pass() -> None:
     for folder, least in (("tests/data", 30), ("examples/demo/compose/rules", 4)):
         assert int(summary(run(ROOT / folder)).partition(" ")[0]) >= least
-
-
-def test_text_that_steers_a_terminal_is_written_out(rules: Path) -> None:
-    text = RULE_TEXT + '"\\e[2J[red]x": 1\nseverity: "\\u202egpj"\n'
-    (rules / "hostile.yaml").write_text(text, encoding="utf-8")
-    result = run(rules, code=1)
-    assert "\\x1b[2J[red]x: unknown key" in result.stdout
-    assert not re.search(STEERING, result.output)
 
 
 def test_a_stream_that_is_not_at_hand_is_named(rules: Path) -> None:
@@ -207,7 +204,7 @@ def signed(rules: Path, tmp_path: Path, key: SigningKey = KEY) -> Path:
     return canary.file
 
 
-def test_code_is_never_unpickled(rules: Path, tmp_path: Path) -> None:
+def test_code_is_never_unpickled_and_fails_if_of_a_stranger(rules: Path, tmp_path: Path) -> None:
     file = signed(rules, tmp_path)
     without = run(rules).stdout
     assert "not tested: Python code: without PERCEPT_SIGNING_KEYS, it was not run" in without
@@ -216,9 +213,6 @@ def test_code_is_never_unpickled(rules: Path, tmp_path: Path) -> None:
     assert "Python code: its signature was checked, it was not run" in with_key.stdout
     assert state_of(with_key, "coded: 1 example") == "passed"
     assert not file.exists()
-
-
-def test_code_that_a_stranger_has_signed_fails(rules: Path, tmp_path: Path) -> None:
     file = signed(rules, tmp_path, SigningKey("new", b"s" * 32))
     result = run(rules, PERCEPT_SIGNING_KEYS=KEY.to_text(), code=1)
     assert state_of(result, "coded") == "FAILED"

@@ -186,9 +186,7 @@ def test_the_labels_in_use_are_counted(lasting_service: Service) -> None:
     ]
 
 
-def test_labels_beyond_the_most_frequent_are_found_by_a_text_in_them(
-    with_stream: Service,
-) -> None:
+def test_labels_beyond_the_most_frequent_are_found_by_a_text_in_them(with_stream: Service) -> None:
     for number in range(11):
         tags = [f"tag-{number:02}-{place:02}" for place in range(20)]
         with_stream.publish(id=f"many-{number:02}", tags=tags)

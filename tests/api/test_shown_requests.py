@@ -74,12 +74,9 @@ def test_of_jobs(with_rule: Service) -> None:
         answered(with_rule, asked, Role.JOB, job_id=registered.id)
 
 
-def test_of_lists(with_stream: Service) -> None:
+def test_of_lists_of_triage_and_its_labels(with_stream: Service) -> None:
     for asked in exchanges("lists.md", 9):
         answered(with_stream, asked, Role.PUBLISHER)
-
-
-def test_of_triage_and_its_labels(with_stream: Service) -> None:
     times = {"start_ms": START_MS - 100_000, "end_ms": START_MS - 10_000}
     ids = [f"7d1f3b6e9a5c4d2{number}" for number in range(3)]
     post(with_stream, *(found(at, match_id=name, **times) for at, name in enumerate(ids)))

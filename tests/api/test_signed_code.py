@@ -325,15 +325,12 @@ def test_a_loaded_pattern_finds_what_the_signed_one_was_written_to_find() -> Non
     assert len(found) == 2
 
 
-def test_code_that_is_not_signed_is_no_document_and_what_is_not_loaded_does_not_run() -> None:
+def test_code_that_is_not_signed_or_loaded_does_not_run_and_what_is_refused_is_told() -> None:
     pattern = Pattern.begin("a").where("x = 1").where(lambda _e, _c: True)
     with pytest.raises(PatternError, match="or sign it"):
         pattern.to_document()
     with pytest.raises(CodeNotLoaded, match=r"`pattern\.load_code\(keys\)` verifies"):
         find_matches(pattern.sign_code(KEYS), [{"ts": 1, "x": 1}], time_field="ts")
-
-
-def test_every_refused_condition_is_told_with_its_place() -> None:
     pattern = Pattern.begin("a").where("x = 1").where(lambda _e, _c: True).one_or_more()
     pattern = pattern.until(lambda _e, _c: False).sign_code(SigningKeys((STRANGER,)))
     with pytest.raises(PatternError) as refusal:

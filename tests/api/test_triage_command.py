@@ -50,10 +50,19 @@ def test_named_matches_are_changed_and_what_is_so_already_is_told(run: Run, clie
     assert states(client)[match_id(1)] == ("false_positive", "")
 
 
-def test_one_that_is_not_known_leaves_all_as_they_are(run: Run, client: Client) -> None:
+def test_an_unknown_match_or_what_cannot_be_meant_changes_none(run: Run, client: Client) -> None:
     told = run(match_id(1), match_id(99), "--status", "resolved", code=1).output
     assert f"has no match {match_id(99)}; nothing was changed" in told
     assert states(client) == {}
+    for words, told in (
+        ((match_id(1),), "nothing to change"),
+        (("--status", "resolved"), "name matches, or say which"),
+        ((match_id(1), "--key", "eve", "--status", "resolved"), "name matches, or say which"),
+        ((match_id(1), "--status", "false"), "'false' is not one of"),
+        (("--since", "soon", "--status", "resolved"), "'soon' is no time"),
+    ):
+        assert told in " ".join(run(*words, code=2).output.split())
+        assert states(client) == {}
 
 
 def test_one_that_somebody_changes_meanwhile_leaves_all_as_they_are(
@@ -98,18 +107,6 @@ def test_matches_come_from_a_pipe(run: Run, client: Client) -> None:
         ("".join(f"{match_id(number)}\n" for number in range(501)), "501 matches; 500 are"),
     ):
         assert told in run("-", "--status", "resolved", given=wrong, code=2).output
-
-
-def test_what_cannot_be_meant_is_told(run: Run, client: Client) -> None:
-    for words, told in (
-        ((match_id(1),), "nothing to change"),
-        (("--status", "resolved"), "name matches, or say which"),
-        ((match_id(1), "--key", "eve", "--status", "resolved"), "name matches, or say which"),
-        ((match_id(1), "--status", "false"), "'false' is not one of"),
-        (("--since", "soon", "--status", "resolved"), "'soon' is no time"),
-    ):
-        assert told in " ".join(run(*words, code=2).output.split())
-        assert states(client) == {}
 
 
 def test_matches_that_come_later_are_left_as_they_are(

@@ -184,9 +184,7 @@ def test_rules_are_counted_page_by_page_and_metrics_tell_what_waits(with_stream:
     }
 
 
-def test_rules_are_listed_with_their_counts_and_sorted_by_rate(
-    with_stream: Service,
-) -> None:
+def test_rules_are_listed_with_their_counts_and_sorted_by_rate(with_stream: Service) -> None:
     for rule in ("good", "bad", "none", "worse"):
         with_stream.publish(id=rule)
     rules = ["good", "bad", "bad", "bad", "none", "worse", "worse"]
@@ -266,9 +264,7 @@ def test_labels_are_filtered(with_stream: Service) -> None:
 
 
 @pytest.mark.long
-def test_many_labels_are_exported_once_each_in_the_order_of_time(
-    with_stream: Service,
-) -> None:
+def test_many_labels_are_exported_once_each_in_the_order_of_time(with_stream: Service) -> None:
     total = 2_300
     for start in range(0, total, 460):
         ends = range(start, start + 460)
@@ -334,9 +330,7 @@ def test_who_has_read_a_list_misses_no_change_after_it(with_stream: Service) -> 
     assert [(number, status) for _, _, number, status in heard][-1] == (1, "false_positive")
 
 
-def test_many_changes_are_heard_whole_and_in_order_by_who_comes_back(
-    with_stream: Service,
-) -> None:
+def test_many_changes_are_heard_whole_and_in_order_by_who_comes_back(with_stream: Service) -> None:
     post(with_stream, *map(found, range(250)))
     assert bulk(with_stream, {"status": "resolved"}, kind="match").json()["changed"] == 250
     heard: list[tuple[str, str, Any]] = []

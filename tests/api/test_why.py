@@ -121,11 +121,18 @@ def test_an_event_that_is_forbidden_or_stood_in_between_is_named(rule: Path) -> 
         assert [each for each in told if each not in output] == []
 
 
-def test_a_rule_that_never_began_has_the_nearest_event(rule: Path) -> None:
+def test_a_rule_that_never_began_has_the_nearest_event_also_of_one_key(rule: Path) -> None:
     told = why(rule, events=[event(1, "view"), event(2, "login", "bob")]).stdout
     assert "nothing began: no event fits fail; the nearest:" in told
     assert "not so: action = 'fail', with action = \"view\"" in told
     assert re.search(r"^ +0  fail where action = 'fail'$", told, re.MULTILINE)
+    events = [event(1, "fail"), event(2, "fail", "bob")]
+    told = why(rule, "--only", "bob", events=events).stdout
+    assert "key bob: 1 event, no match" in told
+    assert "key eve" not in told
+    nobody = why(rule, "--only", "nobody", events=events, code=2)
+    assert "No event has the key nobody" in nobody.stderr
+    assert "no match in 0 events of 0 keys" in why(rule, events="").stdout
 
 
 def test_the_key_that_came_farthest_is_first_and_those_with_a_match_last() -> None:
@@ -138,16 +145,6 @@ def test_the_key_that_came_farthest_is_first_and_those_with_a_match_last() -> No
     few = report(PATTERN, events, keys=1, partial_matches=1)
     assert [key["key"] for key in few["keys"]] == [["far"]]
     assert (few["left_out"], few["keys"][0]["left_out"]) == (3, 2)
-
-
-def test_one_key_can_be_asked_for_and_no_events_are_no_mistake(rule: Path) -> None:
-    events = [event(1, "fail"), event(2, "fail", "bob")]
-    told = why(rule, "--only", "bob", events=events).stdout
-    assert "key bob: 1 event, no match" in told
-    assert "key eve" not in told
-    nobody = why(rule, "--only", "nobody", events=events, code=2)
-    assert "No event has the key nobody" in nobody.stderr
-    assert "no match in 0 events of 0 keys" in why(rule, events="").stdout
 
 
 def test_a_clause_is_told_of_too(tmp_path: Path) -> None:
@@ -332,16 +329,13 @@ def test_one_key_that_holds_too_much_does_not_hide_the_others(rule: Path) -> Non
     assert "key cold: 1 event, no match" in told
 
 
-def test_events_and_what_is_told_of_many_keys_are_bounded(rule: Path) -> None:
+def test_what_is_told_of_many_keys_is_bounded_and_steers_no_terminal(rule: Path) -> None:
     told = why(rule, "--most-events", 2, events=[event(at, "x") for at in range(5)]).stdout
     assert "only the first events were looked at, 3 more were not" in told
     events = [event(at, "fail", f"user {at % 500}", note="x" * 5_000) for at in range(1_000)]
     told = why(rule, events=events).stdout
     assert "497 more keys did not come farther" in told
     assert len(told) < 5_000
-
-
-def test_events_that_steer_a_terminal_are_written_out(rule: Path) -> None:
     told = why(rule, events=[event(1, "fail", "\x1b[2Jx[red]\u202e\x9b")]).output
     assert "key \\x1b[2Jx[red]\\u202e\\x9b: 1 event" in told
     assert not re.search(STEERING, told)
@@ -400,10 +394,18 @@ def test_a_key_in_a_span_is_told_from_an_archive(rule: Path, archive: Path, plac
     assert (first_attempt["outcome"], first_attempt["counts"]) == ("timed_out", {"fail": 3})
 
 
-def test_how_many_attempts_are_told_is_asked(rule: Path, archive: Path) -> None:
+def test_so_many_attempts_and_what_is_wrong_with_an_archive_are_told(
+    rule: Path, archive: Path
+) -> None:
     told = why(rule, archive, "--only", "eve", "--near", 1, *SPAN).stdout
     assert "2 more attempts" in told
     assert "another attempt" not in told
+    told = why(rule, archive / "nowhere", "--only", "eve", *SPAN, code=2).stderr
+    assert "nowhere has no files of events (.jsonl" in told
+    assert "give a file, a folder or a quoted pattern" in told
+    (archive / "3.jsonl").write_text("\n{", encoding="utf-8")
+    told = why(rule, archive, "--only", "eve", *SPAN, code=2).stderr
+    assert "3.jsonl: line 2, column 2: not JSON" in told
 
 
 WRONG_SPANS: dict[str, tuple[tuple[object, ...], str]] = {
@@ -424,12 +426,3 @@ def test_a_span_that_cannot_be_told_of_is_refused(rule: Path, archive: Path, cas
     result = why(rule, archive, *arguments, code=2)
     assert told in result.stderr
     assert "Traceback" not in result.output
-
-
-def test_what_is_wrong_with_an_archive_is_told(rule: Path, archive: Path) -> None:
-    told = why(rule, archive / "nowhere", "--only", "eve", *SPAN, code=2).stderr
-    assert "nowhere has no files of events (.jsonl" in told
-    assert "give a file, a folder or a quoted pattern" in told
-    (archive / "3.jsonl").write_text("\n{", encoding="utf-8")
-    told = why(rule, archive, "--only", "eve", *SPAN, code=2).stderr
-    assert "3.jsonl: line 2, column 2: not JSON" in told
