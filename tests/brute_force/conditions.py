@@ -17,11 +17,7 @@ Accepted = Mapping[str, Sequence[Event]]
 
 
 def holds(text: str, event: Event, accepted: Accepted) -> bool:
-    """Return whether the condition is TRUE of the event, given what was accepted before it.
-
-    Raises:
-        NotImplementedError: for SQL that the conformance vectors do not use.
-    """
+    """Return whether the condition is TRUE of the event, given what was accepted before it."""
     return _value(_parsed(text), event, accepted) is True
 
 

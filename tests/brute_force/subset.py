@@ -95,11 +95,7 @@ _FIRST_AND_LAST, _PREVIOUS = "first_and_last", "previous_and_current"
 
 
 def flat_pattern(document: Mapping[str, Any]) -> FlatPattern:
-    """Return the pattern as a flat sequence.
-
-    Raises:
-        OutsideSubset: with what is not covered.
-    """
+    """Return the pattern as a flat sequence; what is not covered raises."""
     skip = document.get("after_match_skip", {"strategy": "no_skip"})
     _only_if(not skip.get("throw_on_miss"), "throw_on_miss")
     # the pattern's own window is one more window on its last element

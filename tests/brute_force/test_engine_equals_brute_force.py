@@ -6,12 +6,12 @@ from typing import Any
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from cep import Pattern, find_matches
 from tests.brute_force.conditions import holds
 from tests.brute_force.matcher import Trial
 from tests.brute_force.skipping import emitted_matches
 from tests.brute_force.strategies import event_lists, patterns
 from tests.brute_force.subset import OutsideSubset, flat_pattern
+from tests.conformance.target import find_matches_outcome
 
 
 @given(patterns(), event_lists(), st.none() | st.integers(0, 20))
@@ -27,21 +27,6 @@ def test_engine_finds_what_brute_force_finds(
         )
     except OutsideSubset:
         reject()
-    result = find_matches(
-        Pattern.from_document(document, flink_quirks=True),
-        events,
-        final_watermark_ms=watermark_ms,
-        warn=False,
-    )
-    assert expected == Counter(
-        (
-            tuple(
-                sorted(
-                    (name, tuple(event["id"] for event in taken))
-                    for name, taken in match.steps.items()
-                )
-            ),
-            match.at,
-        )
-        for match in result.matches
-    )
+    outcome = find_matches_outcome(document, events, watermark_ms)
+    assert outcome.failure is None
+    assert Counter((match.steps, match.at_id) for match in outcome.matches) == expected

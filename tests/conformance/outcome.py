@@ -1,7 +1,6 @@
 """What running a pattern over events gives, and how far two outcomes agree.
 
-The middle of the conformance suite: `cases` reads expected outcomes, `target` makes actual ones,
-and both the pytest run and the command line judge them here.
+The middle of the conformance suite: `cases` reads expected outcomes, `target` makes actual ones.
 """
 
 from collections import Counter

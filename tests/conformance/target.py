@@ -1,9 +1,9 @@
-"""The engines the conformance cases run on: each a function from a case's inputs to its outcome.
+"""What the conformance cases run on: from a case's inputs to its outcome.
 
 Between `cases` and `outcome`; another engine runs the same suite by offering one such function.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cep import Pattern, find_matches
@@ -13,9 +13,6 @@ from cep.pattern import PatternError
 from tests.conformance.outcome import Failure, Match, Outcome, StepIds, TimedOut
 
 Event = Mapping[str, Any]
-
-Target = Callable[[Mapping[str, Any], Sequence[Event], int | None], Outcome]
-"""Takes the pattern document, the events in processing order and the final watermark in ms."""
 
 
 def find_matches_outcome(

@@ -22,15 +22,8 @@ from playwright.sync_api import (
 
 from api.access.authentication import SESSION_COOKIE
 
-_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+_ARGUMENTS += ["--disable-background-networking", "--disable-component-update"]
 # Pages read anew every five seconds, and a machine may be busy.
 _PATIENCE_MS = 60_000
 # That without windows needs a third less time of the processors.
@@ -145,6 +138,14 @@ def sign_in(page: Page, token: str) -> None:
     page.get_by_label("Access token").fill(token)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("navigation", name="Pages", exact=True).wait_for()
+
+
+def write(page: Page, text: str, into: str = "The rule") -> None:
+    """Replace the text of an editor; pasted, so that nothing is completed or indented."""
+    page.get_by_role("textbox", name=re.compile(f"^{into}")).click()
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
 
 
 def have_signed_in(page: Page, url: str, token: str) -> None:

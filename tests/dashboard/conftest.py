@@ -3,7 +3,6 @@
 Browser tests are skipped with the reason where there is no Chromium; in CI (CI=true) they must run.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,10 +11,11 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from contract.service.tokens import Role
+from tests.api.documents import processor_document
 from tests.api.running import migrate_sqlite, quiet_logs
 from tests.dashboard.browsing import Guard, chromium, guarded_page, have_signed_in
 from tests.dashboard.reporting_job import ReportingJob
-from tests.dashboard.serving import ServedDashboard, served_dashboard
+from tests.dashboard.serving import ServedDashboard, served_copy
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,7 +25,6 @@ def _quiet_logs() -> None:
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated SQLite file to copy."""
     path = tmp_path_factory.mktemp("dashboard") / "template.db"
     migrate_sqlite(path)
     return path
@@ -35,10 +34,7 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def module_dashboard(
     migrated_file: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServedDashboard]:
-    """One service for all tests of a module."""
-    copied = tmp_path_factory.mktemp("served") / "percept.db"
-    shutil.copy(migrated_file, copied)
-    with served_dashboard(f"sqlite:///{copied}") as served:
+    with served_copy(migrated_file, tmp_path_factory.mktemp("served")) as served:
         yield served
 
 
@@ -81,9 +77,18 @@ def guard(guarded: tuple[Page, Guard]) -> Guard:
 
 @pytest.fixture
 def admin_page(page: Page, dashboard: ServedDashboard) -> Page:
-    """A page signed in to as an admin."""
     have_signed_in(page, dashboard.url, dashboard.token_of[Role.ADMIN])
     return page
+
+
+@pytest.fixture
+def editor(admin_page: Page) -> Iterator[Page]:
+    """The page of a new rule."""
+    admin_page.goto("/streams/logins/new-rule")
+    admin_page.get_by_role("textbox", name="The rule").wait_for()
+    yield admin_page
+    # A draft that is left asks before the tab is closed; a test does not.
+    admin_page.evaluate("sessionStorage.clear()")
 
 
 @pytest.fixture
@@ -113,3 +118,11 @@ def start_job(dashboard: ServedDashboard) -> Callable[..., ReportingJob]:
 def reporting_job(start_job: Callable[..., ReportingJob]) -> ReportingJob:
     """The job `main` of the stream `logins`; it has registered and reported nothing yet."""
     return start_job()
+
+
+@pytest.fixture
+def running_rule(dashboard: ServedDashboard, reporting_job: ReportingJob) -> ReportingJob:
+    """The job `main`, which runs the rule `failed-logins`."""
+    dashboard.publish(processor_document())
+    reporting_job.run_batch()
+    return reporting_job

@@ -11,6 +11,8 @@ from tests.dashboard.reporting_job import DELAY_MS, ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
 LONG_ID = "transfers-abroad-after-three-failed-logins-from-a-device-that-is-new"
+LONG_LIST = "v" * 100
+EVENTS = ["rule.quarantined", "job.stale"]
 PATHS = (
     "/",
     "/activity",
@@ -25,12 +27,14 @@ PATHS = (
     f"/streams/logins/rules/{LONG_ID}",
     f"/streams/logins/rules/{THICK_IDS[0]}",
     f"/streams/logins/rules/{THICK_IDS[0]}?tab=versions",
+    "/streams/logins/rules/of-vip",
     "/streams/logins/rules/broken",
     "/streams/logins/rules/deleted",
     "/streams/logins/rules/failed-logins/edit",
     "/streams/logins/matches",
     "/streams/logins/matches/{match_id}",
     "/streams/logins/lists",
+    f"/streams/logins/lists/{LONG_LIST}",
     "/streams/logins/lists/vip",
     "/streams/logins/lists/vip?tab=versions",
     "/streams/logins/lists/vip?tab=rules",
@@ -43,20 +47,32 @@ def every_path(dashboard: ServedDashboard, job: ReportingJob) -> list[str]:
     """Put on each page as much as production has, and return the paths."""
     dashboard.post("/v1/streams/logins/lists", {"name": "vip", "description": "Called first."})
     dashboard.post("/v1/streams/logins/lists/vip/changes", {"add": ["ana", "eve", "v" * 1000]})
+    dashboard.post("/v1/streams/logins/lists", {"name": LONG_LIST, "description": "d" * 300})
+    later = {"effective_from": "2099-01-01T00:00:00Z"}
+    dashboard.put("/v1/streams/logins/lists/vip/values", ["v" * 1000], **later)
     dashboard.publish(processor_document(severity="high", tags=["cards"], owner="fraud"))
-    steps = [{"name": "a", "where": "user IN LIST('vip')"}]
-    dashboard.publish(processor_document(id="of-vip", pattern={"steps": steps}, select={}))
+    steps = [{"name": "a", "where": "user IN LIST('vip') AND amount > :least"}]
+    pattern = {"steps": steps, "parameters": {"least": {"type": "DOUBLE", "value": 100}}}
+    dashboard.publish(processor_document(id="of-vip", pattern=pattern, select={}))
+    tried = processor_document(id="of-vip", pattern=pattern | {"within": "1 hour"}, select={})
+    dashboard.post("/v1/processors/of-vip/rollout", tried)
     for processor_id in ("broken", "noisy", "deleted"):
         dashboard.publish(processor_document(id=processor_id))
     _publish_long(dashboard)
     publish_thick(dashboard)
     dashboard.post("/v1/processors/noisy/pause", comment="too noisy")
     dashboard.client.delete("/v1/processors/deleted", headers=ANY_STATE)
+    proposed = {"document": processor_document(), "comment": "no severity " + "y" * 300}
+    webhook = {"name": "n" * 90, "url": "https://alerts.example.com/" + "p" * 300}
+    past = {"since": "2026-11-01T00:00:00Z", "until": "2026-12-01T00:00:00Z"}
+    asked = {"processor_id": "failed-logins", "against": "published", **past}
     made = {
-        "proposal": _proposal(dashboard),
-        "webhook": _webhook(dashboard),
-        "backtest": _backtest(dashboard),
+        "proposal": dashboard.post("/v1/proposals", proposed)["id"],
+        "webhook": dashboard.post("/v1/webhooks", webhook | {"events": EVENTS})["id"],
+        "backtest": dashboard.post("/v1/backtests", asked)["number"],
     }
+    question = {"text": "Why? " + "w" * 300}
+    dashboard.post(f"/v1/proposals/{made['proposal']}/comments", question)
     job.run_batch()
     dashboard.publish(processor_document(id="unheard-of"))
     fill(dashboard, job)
@@ -86,31 +102,3 @@ def _publish_long(dashboard: ServedDashboard) -> None:
         {"key_by": ["action"], "description": "d" * 500, "effective_from": later},
     ):
         dashboard.publish(processor_document(id=LONG_ID, **labels, **change))
-
-
-def _proposal(dashboard: ServedDashboard) -> int:
-    proposed = {"document": processor_document(), "comment": "no severity " + "y" * 300}
-    proposal: int = dashboard.post("/v1/proposals", proposed)["id"]
-    dashboard.post(f"/v1/proposals/{proposal}/comments", {"text": "Why? " + "w" * 300})
-    return proposal
-
-
-def _webhook(dashboard: ServedDashboard) -> str:
-    wanted = {
-        "name": "n" * 90,
-        "url": "https://alerts.example.com/" + "p" * 300,
-        "events": ["rule.quarantined", "job.stale"],
-    }
-    webhook: str = dashboard.post("/v1/webhooks", wanted)["id"]
-    return webhook
-
-
-def _backtest(dashboard: ServedDashboard) -> int:
-    wanted = {
-        "processor_id": "failed-logins",
-        "against": "published",
-        "since": "2026-11-01T00:00:00Z",
-        "until": "2026-12-01T00:00:00Z",
-    }
-    number: int = dashboard.post("/v1/backtests", wanted)["number"]
-    return number

@@ -74,16 +74,10 @@ def fill(dashboard: ServedDashboard, job: ReportingJob) -> None:
 
 def _add_matches(dashboard: ServedDashboard, job: ReportingJob) -> None:
     """Add matches of the first of the rules: more than a job of a test could post in time."""
-    match = {
-        "stream": job.stream,
-        "job": job.name,
-        "kind": "match",
-        "processor_id": THICK_IDS[0],
-        "version": _VERSIONS - 1,
-        "key": '["Annegret Wohlgemuth-Seidenspinner", "password-reset-by-phone"]',
-        "start_ms": LONG_AGO_MS,
-        "end_ms": LONG_AGO_MS,
-    }
+    of = {"stream": job.stream, "job": job.name, "processor_id": THICK_IDS[0], "kind": "match"}
+    key = {"key": '["Annegret Wohlgemuth-Seidenspinner", "password-reset-by-phone"]'}
+    times = {"start_ms": LONG_AGO_MS, "end_ms": LONG_AGO_MS}
+    match = of | key | times | {"version": _VERSIONS - 1}
     found = match | {
         "epoch": 1,
         "key_text": "Annegret Wohlgemuth-Seidenspinner, password-reset-by-phone",
@@ -92,13 +86,8 @@ def _add_matches(dashboard: ServedDashboard, job: ReportingJob) -> None:
         "events": "{}",
         "event_count": 4,
     }
-    decided = match | {
-        "assignee": AUTHOR,
-        "changed_at_ms": LONG_AGO_MS,
-        "decided_at_ms": LONG_AGO_MS,
-        "decided_by": AUTHOR,
-        "note_count": 12,
-    }
+    decided = match | {"assignee": AUTHOR, "decided_by": AUTHOR, "note_count": 12}
+    decided |= {"changed_at_ms": LONG_AGO_MS, "decided_at_ms": LONG_AGO_MS}
     with dashboard.database.writing() as session:
         matches.begin_log(session, job.stream)
         first = matches.newest_number(session, job.stream) + 1

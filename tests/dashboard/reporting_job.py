@@ -14,7 +14,6 @@ from contract.asked_keys import KeyAnswer, KeyAnswers
 from contract.report_parts import VersionReport
 from contract.reports import (
     Counters,
-    FailedAt,
     Heartbeat,
     HeartbeatAnswer,
     JobRegistration,
@@ -56,13 +55,7 @@ class ReportingJob:
     def run_batch(
         self, *, events: int = 1_000, newest_event_ms: int | None = None, **gauges: Any
     ) -> None:
-        """Take up the newest snapshot as a batch does, and report.
-
-        Args:
-            events: how many were read.
-            newest_event_ms: the newest event time; now if left out.
-            **gauges: other fields of the heartbeat.
-        """
+        """Take up the newest snapshot as a batch does, and report, with more fields if wanted."""
         newest_ms = self.now_ms() if newest_event_ms is None else newest_event_ms
         self.take_up(newest_ms)
         self.events += events
@@ -81,12 +74,10 @@ class ReportingJob:
                 now[held.processor_id, held.version] = held
         self.running = _without_replaced(now)
         for rollout in snapshot.get("rollouts", []):
-            held = self._held(
-                {"id": rollout["id"], "paused": False}, rollout["version"], newest_event_ms
-            )
+            tried = {"id": rollout["id"], "paused": False}
+            held = self._held(tried, rollout["version"], newest_event_ms)
             state = "canary" if rollout["share"] else "shadow"
-            key = held.processor_id, held.version
-            self.running[key] = held.model_copy(update={"state": state})
+            self.running[tried["id"], held.version] = held.model_copy(update={"state": state})
 
     def beat(self, **gauges: Any) -> HeartbeatAnswer:
         """Report what runs; further fields of the heartbeat may be given."""
@@ -116,7 +107,6 @@ class ReportingJob:
         return answer
 
     def tell(self, *answers: KeyAnswer) -> None:
-        """Answer questions about keys."""
         told = KeyAnswers(instance_id=self.instance_id, answers=list(answers))
         self._sent("POST", f"/v1/jobs/{self.id}/key-answers", told)
 
@@ -126,48 +116,26 @@ class ReportingJob:
         self.running[key] = self.running[key].model_copy(update=fields)
 
     def quarantine(
-        self,
-        processor_id: str,
-        version: int,
-        error: str,
-        traceback: str = "",
-        failed_at: FailedAt | None = None,
+        self, processor_id: str, version: int, error: str, traceback: str = "", **more: Any
     ) -> None:
         """Hold a version as one that has raised an error."""
         counters = self.running[processor_id, version].counters.model_copy(update={"errors": 1})
-        self.change(
-            processor_id,
-            version,
-            state="quarantined",
-            error=error,
-            traceback=traceback,
-            failed_at=failed_at,
-            counters=counters,
-        )
+        told = {"state": "quarantined", "error": error, "traceback": traceback} | more
+        self.change(processor_id, version, counters=counters, **told)
 
     def find(self, processor_id: str, version: int, **fields: Any) -> ReportedMatch:
         """Post a match and count it; returns it."""
         end_ms = fields.get("end_ms", self.now_ms() - 1_000)
-        match = ReportedMatch(
-            **{
-                "match_id": secrets.token_hex(8),
-                "processor_id": processor_id,
-                "version": version,
-                "epoch": self.epoch,
-                "key": ["eve"],
-                "start_ms": end_ms - 60_000,
-                "end_ms": end_ms,
-                "output": {"user": "eve"},
-                "events": {
-                    "fail": [
-                        {"ts": end_ms - 60_000 + index * 20_000, "user": "eve", "action": "fail"}
-                        for index in range(3)
-                    ],
-                    "login": [{"ts": end_ms, "user": "eve", "action": "login"}],
-                },
-            }
-            | fields
-        )
+        failed_ms = [end_ms - 60_000 + place * 20_000 for place in range(3)]
+        events = {
+            "fail": [{"ts": ts, "user": "eve", "action": "fail"} for ts in failed_ms],
+            "login": [{"ts": end_ms, "user": "eve", "action": "login"}],
+        }
+        which = {"processor_id": processor_id, "version": version, "epoch": self.epoch}
+        what = {"key": ["eve"], "output": {"user": "eve"}, "events": events}
+        times = {"start_ms": end_ms - 60_000, "end_ms": end_ms}
+        told = which | what | times | {"match_id": secrets.token_hex(8)} | fields
+        match = ReportedMatch.model_validate(told)
         report = MatchReport(job=self.name, matches=[match])
         self._sent("POST", f"/v1/streams/{self.stream}/matches", report)
         if (held := self.running.get((processor_id, version))) is not None:
@@ -178,21 +146,14 @@ class ReportingJob:
     def tell_group(self, match: ReportedMatch, matches: int, **fields: Any) -> None:
         """Post what a match stands for, of a window of an hour."""
         from_ms = match.end_ms - match.end_ms % 3_600_000
-        group = ReportedGroup(
-            match_id=match.match_id,
-            group_id=match.group_id,
-            processor_id=match.processor_id,
-            version=match.version,
-            matches=matches,
-            keys=matches,
-            from_ms=from_ms,
-            until_ms=from_ms + 3_600_000,
-        ).model_copy(update=fields)
+        same = match.model_dump(include={"match_id", "group_id", "processor_id", "version"})
+        window = {"from_ms": from_ms, "until_ms": from_ms + 3_600_000}
+        told = same | window | {"matches": matches, "keys": matches} | fields
+        group = ReportedGroup.model_validate(told)
         report = MatchReport(job=self.name, matches=[], groups=[group])
         self._sent("POST", f"/v1/streams/{self.stream}/matches", report)
 
     def stop(self, reason: str) -> None:
-        """Announce a stop."""
         announcement = JobStop(instance_id=self.instance_id, reason=reason)
         self._sent("POST", f"/v1/jobs/{self.id}/stop", announcement)
 

@@ -1,10 +1,12 @@
 """The service with its dashboard on a port of its own, for a browser."""
 
+import shutil
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,6 +20,10 @@ from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import forget, made_app, new_tokens
 from tests.patience import PATIENCE_SECONDS
+
+RULE = "/streams/logins/rules/failed-logins"
+"""The page of the rule that documents of tests are of."""
+MARKUP = "<img src=x onerror=alert(1)>"
 
 
 @dataclass
@@ -42,12 +48,10 @@ class ServedDashboard:
 
     @property
     def database(self) -> Database:
-        """Its store."""
         database: Database = self.app.state.runtime.database
         return database
 
     def begin_anew(self) -> None:
-        """Forget what tests have left."""
         self.clock.shift_ms = 0
         forget(self.app, self.app.state.runtime.settings, self.clock)
         self.begin()
@@ -60,7 +64,6 @@ class ServedDashboard:
         self.post("/v1/streams", STREAM)
 
     def get(self, path: str, **query: Any) -> Any:
-        """Return what a path answers."""
         answer = self.client.get(path, params=query)
         assert answer.is_success, answer.text
         return answer.json()
@@ -71,6 +74,15 @@ class ServedDashboard:
         assert answer.is_success, answer.text
         return answer.json()
 
+    def put(self, path: str, body: Any, **query: Any) -> None:
+        """Put a body, in whatever state things are."""
+        answer = self.client.put(path, json=body, params=query, headers=ANY_STATE)
+        assert answer.is_success, answer.text
+
+    def ask_approvals(self, required: int = 1, **more: Any) -> None:
+        """Let changes of the stream `logins` be approved by so many people."""
+        self.put("/v1/streams/logins/approvals", {"required": required, **more})
+
     def publish(self, document: dict[str, Any], **query: Any) -> Any:
         """Create a processor, or put a new version of it."""
         answer = self.client.post("/v1/processors", json=document, params=query)
@@ -79,6 +91,14 @@ class ServedDashboard:
             answer = self.client.put(path, json=document, headers=ANY_STATE)
         assert answer.is_success, answer.text
         return answer.json()
+
+
+@contextmanager
+def served_copy(template: Path, folder: Path, **settings: Any) -> Iterator[ServedDashboard]:
+    """Yield a service on a copy of a migrated SQLite file."""
+    copied = shutil.copy(template, folder / "percept.db")
+    with served_dashboard(f"sqlite:///{copied}", **settings) as served:
+        yield served
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from api.audit.actions import Action, RuleAction
 from api.dashboard.assets import STATIC_FOLDER
 from cep.instants import iso_text
 from contract.service.tokens import Role
-from tests.api.documents import ANY_STATE, processor_document
-from tests.dashboard.browsing import Guard, guarded_page, have_signed_in
+from tests.api.documents import processor_document
+from tests.dashboard.browsing import guarded_page, have_signed_in
 from tests.dashboard.serving import ServedDashboard
 
 DAY_MS = 86_400_000
@@ -46,10 +46,7 @@ def test_the_log_tells_times_as_the_other_pages_do_and_details_apart(
     dashboard.post("/v1/processors/failed-logins/snoozes", snoozed)
     asked = {"processor_id": "failed-logins", "against": None, "since": None, "until": None}
     dashboard.post("/v1/backtests", asked)
-    answer = dashboard.client.put(
-        "/v1/streams/logins/approvals", json={"required": 1}, headers=ANY_STATE
-    )
-    assert answer.is_success
+    dashboard.ask_approvals()
     zone = {"timezone_id": "Europe/Berlin", "locale": "en-GB"}
     with guarded_page(browser, dashboard.url, **zone) as (page, _guard):
         have_signed_in(page, dashboard.url, dashboard.token_of[Role.ADMIN])
@@ -88,6 +85,7 @@ def test_the_log_is_paged(admin_page: Page, dashboard: ServedDashboard) -> None:
     [
         ("/activity", "action=token.create"),
         ("/proposals", "state=rejected"),
+        ("/streams/logins/rules", "owner=fraud&sort=-updated_at"),
         ("/streams/logins/matches", "kind=timeout"),
     ],
 )
@@ -129,20 +127,14 @@ def test_an_admin_makes_a_token_sees_it_once_and_revokes_it(
     assert dashboard.client.get("/v1/streams", headers=bearer).status_code == 401
 
 
-def test_a_mistake_is_told_in_the_dialog(admin_page: Page, guard: Guard) -> None:
-    guard.expect(422)
-    admin_page.goto("/tokens")
-    admin_page.get_by_role("button", name="New token").click()
-    admin_page.get_by_label("Name").fill("no/slashes")
-    admin_page.get_by_role("button", name="Create token").click()
-    expect(admin_page.get_by_role("alert")).to_contain_text("/name")
-
-
-def test_others_are_told_that_tokens_are_for_admins(page_of: Callable[[Role], Page]) -> None:
+def test_others_are_told_that_tokens_and_webhooks_are_for_admins(
+    page_of: Callable[[Role], Page],
+) -> None:
     page = page_of(Role.PUBLISHER)
     expect(page.get_by_role("link", name="Tokens")).to_have_count(0)
-    page.goto("/tokens")
-    expect(page.get_by_text("For admins only")).to_be_visible()
+    for path in ("/tokens", "/webhooks"):
+        page.goto(path)
+        expect(page.get_by_text("For admins only")).to_be_visible()
 
 
 def _names(actions: object) -> list[str]:

@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.api.documents import processor_document
-from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
 # Each goes on to its right in what follows it, or ends an isolation that is not its own.
@@ -95,11 +94,10 @@ def test_a_message_about_a_key_is_drawn_in_its_order(
     expect_in_order(toast)
 
 
+@pytest.mark.usefixtures("running_rule")
 def test_messages_and_titles_set_every_name_apart(
-    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+    admin_page: Page, dashboard: ServedDashboard
 ) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
     token: dict[str, Any] = dashboard.post("/v1/tokens", {"name": "of a robot", "role": "viewer"})
     admin_page.goto("/tokens")
     row = admin_page.get_by_role("row").filter(has_text=token["id"])

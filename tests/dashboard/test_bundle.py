@@ -14,7 +14,6 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def linked(source: str, **others: str) -> str:
-    """Return the bundle of an entry and of others beside it."""
     sources = {f"js/{name}.js": text for name, text in others.items()}
     return bundled({ENTRY: source, **sources})[0]
 

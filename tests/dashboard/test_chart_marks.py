@@ -9,10 +9,9 @@ from contract.reports import Counters
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.reporting_job import ReportingJob
-from tests.dashboard.serving import ServedDashboard
+from tests.dashboard.serving import RULE, ServedDashboard
 
 HOUR_MS = 3_600_000
-RULE = "/streams/logins/rules/failed-logins"
 FIGURE = "Matches per five minutes"
 COMMENT = "<img src=x onerror=alert(1)>"
 SHARE = """(line, over) => {

@@ -1,12 +1,9 @@
 """Dialogs stay as they are while the page goes on, and give the focus back."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from contract.service.tokens import Role
-from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard
 from tests.dashboard.serving import ServedDashboard
 
@@ -130,18 +127,3 @@ def test_a_dialog_on_a_dialog_submits_alone_and_gives_the_focus_back(admin_page:
     inner.get_by_role("button", name="Leave both").click()
     expect(admin_page.get_by_role("dialog")).to_have_count(0)
     expect(begin).to_be_focused()
-
-
-def test_the_dialog_of_a_rule_keeps_what_was_written_while_the_page_goes_on(
-    dashboard: ServedDashboard, page_of: Callable[[Role], Page]
-) -> None:
-    dashboard.publish(processor_document())
-    page = page_of(Role.PUBLISHER)
-    page.goto("/streams/logins/rules/failed-logins")
-    page.get_by_role("button", name="Pause").click()
-    why = page.get_by_label("Reason (shown in the activity log)")
-    why.fill("too noisy")
-    dashboard.publish(processor_document(description="newer"))
-    expect(page.get_by_text("newer")).to_be_attached()
-    expect(why).to_be_focused()
-    expect(why).to_have_value("too noisy")

@@ -1,7 +1,7 @@
 """The editor in a browser: written, checked, tried out, published, and then seen in a job."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from random import Random
 from typing import Literal
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from contract.service.tokens import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.dashboard.accessibility import violations
-from tests.dashboard.browsing import Guard
+from tests.dashboard.browsing import Guard, write
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
@@ -26,24 +26,6 @@ EVENTS = """\
 """
 TWO_TO_FOUR = "2\N{EN DASH}4\N{MULTIPLICATION SIGN}"
 LOGIN = '{"ts": 5000, "user": "eve", "action": "login"}'
-
-
-@pytest.fixture
-def editor(admin_page: Page) -> Iterator[Page]:
-    """The page of a new rule."""
-    admin_page.goto(NEW)
-    admin_page.get_by_role("textbox", name="The rule").wait_for()
-    yield admin_page
-    # A draft that is left asks before the tab is closed; a test does not.
-    admin_page.evaluate("sessionStorage.clear()")
-
-
-def write(page: Page, text: str, into: str = "The rule") -> None:
-    """Replace the text of an editor; pasted, so that nothing is completed or indented."""
-    page.get_by_role("textbox", name=re.compile(f"^{into}")).click()
-    page.keyboard.press("Control+A")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(text)
 
 
 def publish_button(page: Page) -> Locator:
@@ -165,12 +147,8 @@ def test_events_that_cannot_be_read_are_told_by_line(editor: Page) -> None:
     expect(editor.locator(".try-out .mistake")).to_contain_text("Line 5")
 
 
-def test_the_events_of_a_real_match_can_be_tried(
-    editor: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
-) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
-    reporting_job.find("failed-logins", 1)
+def test_the_events_of_a_real_match_can_be_tried(editor: Page, running_rule: ReportingJob) -> None:
+    running_rule.find("failed-logins", 1)
     write(editor, TEXT)
     editor.get_by_role("button", name="From the newest match").click()
     expect(editor.locator(".findings")).to_contain_text("1 match")
@@ -237,12 +215,6 @@ def test_authors_save_paused_rules(
     page.get_by_role("dialog").get_by_role("button", name="Save paused").click()
     page.wait_for_url(f"**{RULE}")
     assert dashboard.get("/v1/processors/guessed")["state"] == "paused"
-
-
-def test_viewers_are_told_that_they_cannot_write(page_of: Callable[[Role], Page]) -> None:
-    page = page_of(Role.VIEWER)
-    page.goto(NEW)
-    expect(page.get_by_text("Your role is read-only")).to_be_visible()
 
 
 def test_a_refusal_of_the_service_is_shown_and_the_draft_stays(

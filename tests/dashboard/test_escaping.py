@@ -13,6 +13,7 @@ from tests.dashboard.serving import ServedDashboard
 # At its end it asks for all that follows to be read from right to left.
 MARKUP = "<img src=x onerror=\"window.hit='yes'\"><script>window.hit='yes'</script>&lt;b&gt;\u202e"
 RULE = "odd-rule"
+TABS = ("now", "matches", "versions", "definition", "activity")
 # Texts that reorder others beside them: nothing of their line may be of somebody else.
 _REORDERING = """() => {
   const found = [];
@@ -53,6 +54,8 @@ def ids(dashboard: ServedDashboard, reporting_job: ReportingJob) -> dict[str, An
         output={MARKUP: MARKUP},
         events={MARKUP: [{MARKUP: MARKUP, "ts": dashboard.clock()}]},
     )
+    triage = {"matches": [{"match_id": match.match_id}], "assignee": MARKUP, "note": MARKUP}
+    dashboard.post("/v1/streams/logins/triage", triage)
     stopped = ReportingJob(dashboard.client, dashboard.clock, name="stopped")
     stopped.beat()
     stopped.stop(MARKUP)
@@ -76,10 +79,11 @@ def watched(admin_page: Page) -> Iterator[Page]:
         ("/activity", 1),
         ("/streams/logins/jobs/main", 1),
         ("/streams/logins/jobs/stopped", 1),
-        ("/streams/logins/rules", 0),
-        (f"/streams/logins/rules/{RULE}", 1),
+        ("/streams/logins/rules", 1),
+        *((f"/streams/logins/rules/{RULE}?tab={tab}", 1) for tab in TABS),
         (f"/streams/logins/rules/{RULE}/edit", 0),
         ("/streams/logins/matches", 1),
+        ("/streams/logins/matches?open={match_id}", 1),
         ("/streams/logins/matches/{match_id}", 1),
         ("/proposals", 1),
         ("/proposals/{proposal}", 1),

@@ -10,11 +10,12 @@ from cep.row_pattern.parsing.clauses import read_query
 from contract.reports import Counters, StepReport
 from tests.api.documents import processor_document
 from tests.dashboard.accessibility import violations
+from tests.dashboard.browsing import write
 from tests.dashboard.reporting_job import ReportingJob
-from tests.dashboard.serving import ServedDashboard
+from tests.dashboard.serving import RULE, ServedDashboard
+from tests.dashboard.test_row_patterns_drawn import CLAUSE
 from tests.row_pattern.cases import load
 
-RULE = "/streams/logins/rules/failed-logins"
 EDITOR = f"{RULE}/edit"
 MIDDLE = "38 more steps, from step_7 to step_44"
 
@@ -164,13 +165,9 @@ def test_a_folded_part_tells_that_a_step_in_it_is_wrong(
     dashboard.publish(processor_document(pattern=long_pattern()))
     admin_page.goto(EDITOR)
     fold(admin_page, MIDDLE).wait_for()
-    box = admin_page.get_by_role("textbox", name="The rule")
-    box.click()
-    admin_page.keyboard.press("Control+A")
-    admin_page.keyboard.press("Delete")
     steps = long_pattern(condition_of_20="nothing_such = 1")["steps"]
     lines = ["id: failed-logins", "stream: logins", "pattern:", "  within: 1 hour", "  steps:"]
-    admin_page.keyboard.insert_text("\n".join([*lines, *(f"  - {step}" for step in steps)]))
+    write(admin_page, "\n".join([*lines, *(f"  - {step}" for step in steps)]))
     wrong = fold(admin_page, f"{MIDDLE}, 1 step is wrong")
     expect(wrong).to_have_attribute("aria-expanded", "false")
     drawing = admin_page.locator("svg.pattern-drawing")
@@ -199,7 +196,8 @@ def test_folding_loses_no_step_and_no_card_covers_another(admin_page: Page) -> N
     )
     long = clause.format(names=names, branches=branches)
     drawings = [
-        row_drawing(read_query(text).clause) for text in (long, *(case.query for case in cases))
+        row_drawing(read_query(text).clause)
+        for text in (long, CLAUSE, *(case.query for case in cases))
     ]
     for available in (1600, 340):
         for is_unfolded in (True, False):

@@ -2,39 +2,32 @@
 
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from contract.service.tokens import Role
-from tests.api.documents import ANY_STATE, processor_document
+from tests.api.documents import processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard
-from tests.dashboard.serving import ServedDashboard
+from tests.dashboard.serving import MARKUP, ServedDashboard
 from tests.dashboard.test_dialogs import choose
 
 LISTS = "/v1/streams/logins/lists"
 VIP = f"{LISTS}/vip"
 PAGE = "/streams/logins/lists/vip"
-MARKUP = "<img src=x onerror=alert(1)>"
 NAMING = {"steps": [{"name": "a", "where": "user IN LIST('vip')"}]}
 
 
 @pytest.fixture
 def vip(dashboard: ServedDashboard) -> None:
-    """A list with some values."""
     dashboard.post(LISTS, {"name": "vip", "description": f"Called first. {MARKUP}"})
     put(dashboard, ["ana", "eve", MARKUP])
 
 
 def put(dashboard: ServedDashboard, values: list[Any], name: str = "vip", **query: str) -> None:
-    answer = dashboard.client.put(
-        f"{LISTS}/{name}/values", json=values, params=query, headers=ANY_STATE
-    )
-    assert answer.is_success, answer.text
+    dashboard.put(f"{LISTS}/{name}/values", values, **query)
 
 
 def values(dashboard: ServedDashboard) -> list[str]:
@@ -334,25 +327,6 @@ def test_rules_link_to_the_lists_they_name_and_keep_them(
 
 
 @pytest.mark.usefixtures("vip")
-def test_who_may_not_change_lists_sees_no_button_for_it(
-    page_of: Callable[[Role], Page], dashboard: ServedDashboard
-) -> None:
-    put(dashboard, ["bob"], effective_from="2099-01-01T00:00:00Z")
-    page = page_of(Role.VIEWER)
-    page.goto("/streams/logins/lists")
-    page.get_by_role("link", name="vip").wait_for()
-    expect(page.get_by_role("button", name="New list")).to_have_count(0)
-    page.goto(PAGE)
-    expect(shown(page)).to_have_count(3)
-    _expect_no_changes(page)
-    expect(page.get_by_role("button", name="More actions")).to_have_count(0)
-    expect(page.get_by_role("link", name="Download")).to_be_visible()
-    page.get_by_role("link", name="Versions").click()
-    expect(page.locator(".version-list > li")).to_have_count(3)
-    _expect_no_changes(page)
-
-
-@pytest.mark.usefixtures("vip")
 def test_where_approvals_are_asked_for_meanwhile_the_change_is_proposed(
     admin_page: Page, dashboard: ServedDashboard, guard: Guard
 ) -> None:
@@ -361,7 +335,7 @@ def test_where_approvals_are_asked_for_meanwhile_the_change_is_proposed(
     choose(admin_page, b"bob\n")
     dialog = admin_page.get_by_role("dialog")
     expect(dialog).to_contain_text("1 value added")
-    _ask_approvals(dashboard, lists=True)
+    dashboard.ask_approvals(lists=True)
     guard.expect(403)
     dialog.get_by_role("button", name="Replace the values").click()
     expect(dialog).to_contain_text("must be approved by 1 person")
@@ -375,41 +349,7 @@ def test_where_approvals_are_asked_for_meanwhile_the_change_is_proposed(
     note = admin_page.get_by_text("Changes to the values of lists")
     admin_page.goto(PAGE)
     expect(note).to_be_visible()
-    _ask_approvals(dashboard, lists=False)
+    dashboard.ask_approvals(lists=False)
     admin_page.reload()
     expect(admin_page.get_by_role("button", name="Upload…")).to_be_visible()
     expect(note).to_have_count(0)
-
-
-def test_no_page_of_lists_is_wider_than_a_phone(
-    admin_page: Page, dashboard: ServedDashboard
-) -> None:
-    dashboard.post(LISTS, {"name": "v" * 100, "description": "d" * 300})
-    put(dashboard, ["v" * 1000, "ana"], name="v" * 100)
-    put(dashboard, ["v" * 1000], name="v" * 100, effective_from="2099-01-01T00:00:00Z")
-    for width in (390, 320):
-        admin_page.set_viewport_size({"width": width, "height": 700})
-        for path in ("", f"/{'v' * 100}", f"/{'v' * 100}?tab=versions", f"/{'v' * 100}?tab=rules"):
-            admin_page.goto(f"/streams/logins/lists{path}")
-            admin_page.locator("main h1").wait_for()
-            expect(admin_page.get_by_text("Loading")).to_have_count(0)
-            wide = admin_page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert wide <= 0, (path, width)
-
-
-def _ask_approvals(dashboard: ServedDashboard, *, lists: bool) -> None:
-    answer = dashboard.client.put(
-        "/v1/streams/logins/approvals", json={"required": 1, "lists": lists}, headers=ANY_STATE
-    )
-    assert answer.is_success, answer.text
-
-
-def _expect_no_changes(page: Page) -> None:
-    for name in (
-        "Upload…",
-        "Add or remove…",
-        "Remove ana",
-        "Roll back to version",
-        "Cancel version",
-    ):
-        expect(page.get_by_role("button", name=name)).to_have_count(0)

@@ -6,11 +6,10 @@ from playwright.sync_api import Page, expect
 from tests.api.documents import processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.reporting_job import ReportingJob
-from tests.dashboard.serving import ServedDashboard
+from tests.dashboard.serving import RULE, ServedDashboard
 
 LINES = "\n".join(f"line {number} of it" for number in range(1, 13))
 LONG = "why " * 200 + "in the end"
-RULE = "/streams/logins/rules/failed-logins"
 
 
 @pytest.fixture

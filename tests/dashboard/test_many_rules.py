@@ -6,16 +6,10 @@ from typing import Any
 from playwright.sync_api import Locator, Page, Route, expect
 
 from contract.service.tokens import Role
-from tests.api.documents import ANY_STATE, processor_document
+from tests.api.documents import ANY_STATE
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
-
-RULES = "/streams/logins/rules"
-
-
-def publish(dashboard: ServedDashboard, *ids: str, **fields: Any) -> None:
-    for processor_id in ids:
-        dashboard.publish(processor_document(id=processor_id, **fields))
+from tests.dashboard.test_rules_page import RULES, publish
 
 
 def tick_all(page: Page) -> Locator:
@@ -208,10 +202,7 @@ def test_where_a_stream_asks_for_approvals_a_pause_goes_on_and_a_deletion_is_pro
     page_of: Callable[[Role], Page], dashboard: ServedDashboard
 ) -> None:
     publish(dashboard, "a", "b")
-    answer = dashboard.client.put(
-        "/v1/streams/logins/approvals", json={"required": 1}, headers=ANY_STATE
-    )
-    assert answer.is_success
+    dashboard.ask_approvals()
     page = page_of(Role.PUBLISHER)
     bar = tick_all(page)
     ask(bar, "Pause").get_by_role("button", name="Pause").click()

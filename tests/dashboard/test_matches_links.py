@@ -183,11 +183,3 @@ def test_the_open_row_is_in_the_address_and_open_again_after_a_reload(
     opener("days").click()
     expect(admin_page).to_have_url(re.compile(r"/matches\?kind=match$"))
     expect(opened).to_have_count(0)
-
-
-@pytest.mark.usefixtures("matches")
-def test_times_with_their_day_fit_on_a_phone(admin_page: Page) -> None:
-    admin_page.set_viewport_size({"width": 390, "height": 844})
-    admin_page.goto(MATCHES)
-    expect(rows(admin_page)).to_have_count(len(AGES_MS))
-    assert admin_page.evaluate("document.documentElement.scrollWidth") == 390

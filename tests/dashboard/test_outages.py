@@ -9,12 +9,10 @@ from playwright.sync_api import Page, Route, expect
 
 from contract.service.tokens import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
-from tests.dashboard.browsing import Guard, sign_in
+from tests.dashboard.browsing import Guard, sign_in, write
 from tests.dashboard.reporting_job import ReportingJob
-from tests.dashboard.serving import ServedDashboard
-from tests.dashboard.test_editor_page import write
+from tests.dashboard.serving import RULE, ServedDashboard
 
-RULE = "/streams/logins/rules/failed-logins"
 AWAY = re.compile(r"/v1/|/session$")
 
 
@@ -73,11 +71,10 @@ window.fetch = async (url, options) => {
 """
 
 
+@pytest.mark.usefixtures("running_rule")
 def test_a_page_is_shown_though_each_answer_takes_longer_than_the_pause_between_two(
-    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+    admin_page: Page,
 ) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
     admin_page.add_init_script(SLOW_ANSWERS)
     admin_page.goto(RULE)
     expect(admin_page.get_by_text("In the job").first).to_be_visible(timeout=60_000)
@@ -160,32 +157,6 @@ def test_the_streams_to_choose_from_come_after_an_outage(
         expect_one_banner(admin_page)
     expect(admin_page.get_by_label("Stream", exact=True)).to_have_value("logins")
     expect(admin_page.get_by_role("navigation", name="Pages").get_by_text("Rules")).to_be_visible()
-
-
-def test_an_outage_is_told_once_and_pages_come_back_by_themselves(
-    admin_page: Page, guard: Guard, dashboard: ServedDashboard
-) -> None:
-    dashboard.publish(processor_document())
-    admin_page.goto(RULE)
-    banner = admin_page.locator(".connection-lost")
-    expect(admin_page.get_by_role("heading", name="failed-logins")).to_be_visible()
-    away = re.compile(r"/(v1|session)\b|vendor/codemirror\.js")
-    admin_page.route(away, lambda route: route.abort())
-    expect(banner).to_be_visible()
-    expect(admin_page.locator(".problem")).to_have_count(0)
-    # A tab whose data is read only once, and a page whose library has not come.
-    admin_page.get_by_role("link", name="Matches", exact=True).last.click()
-    expect(admin_page.locator(".problem")).to_have_count(0)
-    admin_page.get_by_role("link", name="Edit", exact=True).click()
-    expect(admin_page.get_by_text("This page has not loaded yet")).to_be_visible()
-    expect(admin_page.locator(".problem")).to_have_count(0)
-
-    admin_page.unroute(away)
-    expect(banner).to_have_count(0)
-    expect(admin_page.get_by_role("textbox", name="The rule")).to_contain_text("failed-logins")
-    admin_page.get_by_role("link", name="Activity", exact=True).first.click()
-    expect(admin_page.locator(".changes")).to_contain_text("failed-logins")
-    guard.seen.clear()  # requests were aborted, and the browser says so
 
 
 def test_a_session_that_ends_is_begun_again_over_the_page_and_nothing_is_lost(

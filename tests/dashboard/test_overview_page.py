@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from cep.instants import iso_text
@@ -16,11 +17,10 @@ from tests.dashboard.serving import ServedDashboard
 MINUTE_MS = 60_000
 
 
+@pytest.mark.usefixtures("running_rule")
 def test_a_job_goes_from_running_to_stale_and_the_overview_says_so(
-    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+    admin_page: Page, dashboard: ServedDashboard
 ) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
     admin_page.goto("/")
     row = admin_page.get_by_role("row", name="main")
     expect(row).to_contain_text("running")
@@ -59,12 +59,10 @@ def test_the_rules_that_a_job_runs_are_named_with_what_they_find(
 
 
 def test_a_quarantined_rule_and_a_scheduled_version_are_told(
-    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+    admin_page: Page, dashboard: ServedDashboard, running_rule: ReportingJob
 ) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
-    reporting_job.quarantine("failed-logins", 1, "ValueError: no amount")
-    reporting_job.beat()
+    running_rule.quarantine("failed-logins", 1, "ValueError: no amount")
+    running_rule.beat()
     soon = dashboard.clock() + 12 * MINUTE_MS
     dashboard.publish(processor_document(id="next-rule", effective_from=iso_text(soon)))
     admin_page.goto("/")
@@ -155,11 +153,8 @@ def test_a_path_that_a_proxy_alone_refuses_is_a_problem_of_its_own_and_mends_its
     expect(admin_page.get_by_role("alert")).to_have_count(0)
 
 
-def test_the_names_of_the_columns_stand_above_the_first_rule(
-    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
-) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
+@pytest.mark.usefixtures("running_rule")
+def test_the_names_of_the_columns_stand_above_the_first_rule(admin_page: Page) -> None:
     admin_page.goto("/")
     table = admin_page.locator(".busiest")
     head = table.locator("th").first.bounding_box()

@@ -11,10 +11,9 @@ from contract.service.tokens import Role
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import guarded_page, have_signed_in
-from tests.dashboard.serving import ServedDashboard
+from tests.dashboard.serving import RULE, ServedDashboard
 
 LIST = "/streams/logins/lists/vip"
-RULE = "/streams/logins/rules/failed-logins"
 MARKUP = "<img src=x onerror=\"window.hit='yes'\">"
 WIDER = processor_document(pattern=PATTERN | {"within": "1 hour"})
 As = Callable[..., Page]
@@ -24,7 +23,7 @@ As = Callable[..., Page]
 def gated(dashboard: ServedDashboard) -> ServedDashboard:
     """A stream with one rule, whose changes one other person must approve."""
     dashboard.publish(processor_document())
-    ask_for(dashboard, 1)
+    dashboard.ask_approvals()
     return dashboard
 
 
@@ -40,12 +39,6 @@ def as_person(browser: Browser, dashboard: ServedDashboard) -> Iterator[As]:
             return page
 
         yield opened
-
-
-def ask_for(dashboard: ServedDashboard, required: int) -> None:
-    path = "/v1/streams/logins/approvals"
-    answer = dashboard.client.put(path, json={"required": required}, headers=ANY_STATE)
-    assert answer.is_success, answer.text
 
 
 def token_of(dashboard: ServedDashboard, name: str, role: str = "publisher") -> str:
@@ -135,7 +128,7 @@ def test_a_proposal_is_edited_made_stale_renewed_and_rejected(
 def test_an_outdated_proposal_is_merged_with_what_was_published_meanwhile(
     gated: ServedDashboard, as_person: As
 ) -> None:
-    ask_for(gated, 0)
+    gated.ask_approvals(0)
     number = propose(gated, "ana", document=WIDER, comment="slow attacks")["id"]
     steps = [PATTERN["steps"][0] | {"times": 5}, PATTERN["steps"][1]]
     gated.publish(processor_document(pattern=PATTERN | {"steps": steps}))

@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
 from tests.api.documents import processor_document
 from tests.dashboard.accessibility import violations
-from tests.dashboard.browsing import Guard
-from tests.dashboard.serving import ServedDashboard, served_dashboard
+from tests.dashboard.browsing import Guard, write
+from tests.dashboard.serving import ServedDashboard, served_copy
 
 KEY = SigningKey("k1", b"k" * 32)
 PLACE = CodePlace(stream="logins", processor="in-python")
@@ -53,9 +52,7 @@ def dashboard(
     migrated_file: Path, tmp_path: Path, versions: list[dict[str, Any]]
 ) -> Iterator[ServedDashboard]:
     """A service that takes Python code, with both versions."""
-    copied = tmp_path / "percept.db"
-    shutil.copy(migrated_file, copied)
-    with served_dashboard(f"sqlite:///{copied}", signing_keys=SigningKeys((KEY,))) as served:
+    with served_copy(migrated_file, tmp_path, signing_keys=SigningKeys((KEY,))) as served:
         for document in versions:
             served.publish(document)
         yield served
@@ -101,25 +98,6 @@ def test_a_definition_shows_source_and_is_copied_whole(watched: Page) -> None:
     watched.get_by_role("button", name="Copy").click()
     expect(watched.get_by_role("button", name="Copied")).to_be_visible()
     assert "payload: " in watched.evaluate("navigator.clipboard.readText()")
-    assert not violations(watched)
-
-
-def test_the_last_question_before_a_publish_compares_source(
-    watched: Page, dashboard: ServedDashboard, versions: list[dict[str, Any]]
-) -> None:
-    body = {"document": versions[0], "format": "yaml"}
-    text = dashboard.post("/v1/drafts/text", body)["text"]
-    watched.goto(f"{RULE}/edit")
-    watched.get_by_role("textbox", name="The rule").wait_for()
-    watched.get_by_role("textbox", name="The rule").click()
-    watched.keyboard.press("Control+A")
-    watched.keyboard.press("Delete")
-    watched.keyboard.insert_text(text)
-    expect(watched.locator(".draft-problems")).to_contain_text("valid")
-    watched.get_by_role("button", name="Publish…").click()
-    diff = watched.get_by_role("dialog").locator(".diff")
-    expect(diff.locator("tr.added")).to_contain_text(["event['amount'] > 100", "code, "] * 2)
-    expect(diff).not_to_contain_text(BASE64)
     assert not violations(watched)
 
 
@@ -201,11 +179,10 @@ def test_the_cursor_goes_past_folded_code_and_deletes_all_of_it(editor: Page) ->
 def test_only_signed_code_is_folded(editor: Page) -> None:
     text = editor.get_by_role("textbox", name="The rule")
     long = "A" * 200
-    copied_text(editor)
-    editor.keyboard.press("Delete")
-    editor.keyboard.insert_text(
+    write(
+        editor,
         f"description: {long}\nmy-payload: {long}\nsignature: short\n"
-        f"payload: user = 'eve'\nsignature: {'A' * 64}\n"
+        f"payload: user = 'eve'\nsignature: {'A' * 64}\n",
     )
     expect(text).to_contain_text(f"my-payload: {long}")
     expect(text).to_contain_text(f"description: {long}")

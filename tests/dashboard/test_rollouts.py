@@ -1,20 +1,16 @@
 """A version is tried, compared, given a share and promoted, in a browser."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from contract.reports import Counters
-from contract.service.tokens import Role
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.reporting_job import ReportingJob
-from tests.dashboard.serving import ServedDashboard
+from tests.dashboard.serving import MARKUP, RULE, ServedDashboard
 
-RULE = "/streams/logins/rules/failed-logins"
-MARKUP = "<img src=x onerror=alert(1)>"
 WIDER = processor_document(pattern=PATTERN | {"within": "1 hour"})
 WIDEST = PATTERN | {"within": "2 hours"}
 
@@ -136,19 +132,8 @@ def test_a_shadow_is_ended(admin_page: Page, dashboard: ServedDashboard) -> None
     assert dashboard.client.get("/v1/processors/failed-logins").json()["version"] == 1
 
 
-@pytest.mark.usefixtures("tried")
-def test_a_viewer_reads_and_changes_nothing(page_of: Callable[[Role], Page]) -> None:
-    page = page_of(Role.VIEWER)
-    page.goto(RULE)
-    expect(page.locator(".rollout-figures")).to_be_visible()
-    expect(page.get_by_role("button", name="Promote…")).not_to_be_visible()
-
-
-def test_a_draft_is_started_in_shadow(
-    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
-) -> None:
-    dashboard.publish(processor_document())
-    reporting_job.run_batch()
+@pytest.mark.usefixtures("running_rule")
+def test_a_draft_is_started_in_shadow(admin_page: Page, dashboard: ServedDashboard) -> None:
     admin_page.goto(f"{RULE}/edit")
     editor = admin_page.get_by_role("textbox", name="The rule")
     expect(editor).to_contain_text("10 minutes")

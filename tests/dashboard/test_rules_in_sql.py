@@ -1,13 +1,11 @@
 """Rules in SQL on the pages: written, marked at their lines, drawn, and compared by lines."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.dashboard.accessibility import violations
-from tests.dashboard.browsing import Guard
+from tests.dashboard.browsing import Guard, write
 from tests.dashboard.serving import ServedDashboard
 
 RULE = "/streams/logins/rules/guessed"
@@ -31,21 +29,6 @@ HEAD = "id: guessed\nstream: logins\npattern:\n  match_recognize: |\n"
 
 def text_of(clause: str) -> str:
     return HEAD + "".join(f"    {line}\n" for line in clause.splitlines())
-
-
-@pytest.fixture
-def editor(admin_page: Page) -> Iterator[Page]:
-    admin_page.goto("/streams/logins/new-rule")
-    admin_page.get_by_role("textbox", name="The rule").wait_for()
-    yield admin_page
-    admin_page.evaluate("sessionStorage.clear()")
-
-
-def write(page: Page, text: str) -> None:
-    page.get_by_role("textbox", name="The rule").click()
-    page.keyboard.press("Control+A")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(text)
 
 
 def marked(page: Page) -> tuple[str, int]:

@@ -155,20 +155,6 @@ def test_no_script_of_ours_writes_markup_or_runs_text() -> None:
     assert found == {}
 
 
-def test_every_script_says_in_its_first_line_what_it_is() -> None:
-    for path in OUR_SCRIPTS:
-        first = path.read_text(encoding="utf-8").splitlines()[0]
-        assert first.startswith("// "), path
-        assert first.endswith("."), path
-
-
-def test_every_module_that_is_imported_is_there() -> None:
-    imported = re.compile(r"""(?:from|import|import\()\s*["'](\.[^"']+)["']""")
-    for path in OUR_SCRIPTS:
-        for name in imported.findall(path.read_text(encoding="utf-8")):
-            assert (path.parent / name).is_file(), f"{path} imports {name}"
-
-
 def test_what_is_vendored_is_listed_with_its_licence() -> None:
     folder: Path = STATIC_FOLDER / "vendor"
     listed = (folder / "VENDORED.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from api.web.cross_site import DASHBOARD_HEADER
 from cep.instants import iso_text
 from contract.service.tokens import Role
 from tests.api.documents import STREAM
-from tests.dashboard.browsing import Guard, have_signed_in, sign_in
+from tests.dashboard.browsing import Guard, have_signed_in
 from tests.dashboard.serving import ServedDashboard
 from tests.patience import PATIENCE_SECONDS
 
@@ -154,18 +154,6 @@ def test_a_person_signs_in_with_a_token_and_out_again(
     page.reload()
     page.get_by_role("button", name="Signed in as viewer token, viewer").click()
     page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_label("Access token")).to_be_visible()
-
-
-def test_a_session_that_ends_leads_back_to_signing_in(
-    page: Page, guard: Guard, dashboard: ServedDashboard
-) -> None:
-    guard.expect(401)
-    sign_in(page, dashboard.token_of[Role.VIEWER])
-    viewer = next(each for each in dashboard.get("/v1/tokens") if each["role"] == "viewer")
-    dashboard.client.delete(f"/v1/tokens/{viewer['id']}")
-
-    # Nobody clicks: what the page keeps up to date by itself is refused.
     expect(page.get_by_label("Access token")).to_be_visible()
 
 

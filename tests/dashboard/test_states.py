@@ -1,14 +1,11 @@
 """One word for one state, on every page that shows it; what a silent job said last was so once."""
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-import api.dashboard
 from cep.definition.document import Severity
 from cep.trials.reports import TriedPartialMatch
 from contract.reports import MatchKind, RunningState
@@ -154,9 +151,8 @@ _OF_THE_SERVICE = {
     "urgency": states_of(Urgency),
     "tail": set[str](),
 }
-_SCRIPTS = Path(api.dashboard.__file__).parent / "static" / "js"
-_TABLE = "ui/states.js"
-_BADGE = re.compile(r"<\$\{State\}\s+(?!of=)")
+
+
 _COLOURS = {"good", "info", "warn", "bad", "wane", "quiet"}
 _SHAPES = {"disc", "ring", "half", "bars", "cross", "dash", "triangle", "square"}
 
@@ -166,7 +162,7 @@ def table(admin_page: Page) -> dict[str, dict[str, list[str]]]:
     """The table of states as pages have it: [colour, shape, word] by kind and name."""
     admin_page.goto("/")
     found: dict[str, dict[str, list[str]]] = admin_page.evaluate(
-        f"async () => (await import('/assets/any/js/{_TABLE}')).STATES"
+        "async () => (await import('/assets/any/js/ui/states.js')).STATES"
     )
     return found
 
@@ -194,22 +190,3 @@ def test_a_word_has_one_colour_and_one_shape_wherever_it_stands(
         for colour, shape, word in states.values():
             looks.setdefault(word, set()).add((colour, shape))
     assert {word: found for word, found in looks.items() if len(found) > 1} == {}
-
-
-def test_pages_take_words_and_colours_of_states_from_that_table_only(
-    table: dict[str, dict[str, list[str]]],
-) -> None:
-    names = sorted({name for states in table.values() for name in states})
-    # A table elsewhere: the name of a state as a key of a word or of a list.
-    look = r'(?:\["|"\w+(?: \w+){0,2}")'
-    own_words = re.compile(rf'^\s*"?({"|".join(names)})"?: {look}', re.MULTILINE)
-    sources = {path.relative_to(_SCRIPTS).as_posix(): path for path in _SCRIPTS.rglob("*.js")}
-    assert _TABLE in sources
-    for name, path in sources.items():
-        source = path.read_text("utf-8")
-        assert not _BADGE.search(source), f"{name}: a badge that does not say of what it is"
-        for kind in re.findall(r"<\$\{State\}\s+of=\"(\w+)\"", source):
-            assert kind in table, f"{name}: no kind {kind}"
-        if name != _TABLE:
-            told = set(own_words.findall(source))
-            assert len(told) < 2, f"{name} has words of its own for {', '.join(told)}"

@@ -4,9 +4,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.api.documents import processor_document
 from tests.dashboard.reporting_job import DELAY_MS, ReportingJob
-from tests.dashboard.serving import ServedDashboard
-
-RULE = "/streams/logins/rules/failed-logins"
+from tests.dashboard.serving import RULE, ServedDashboard
 
 
 def expect_note(note: Locator, watermark_ms: int) -> None:

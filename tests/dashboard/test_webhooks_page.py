@@ -1,10 +1,7 @@
 """Webhooks are made, tested and looked after, in a browser."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import Page, expect
 
-from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.serving import ServedDashboard
@@ -41,9 +38,3 @@ def test_a_webhook_is_made_tested_and_deleted(admin_page: Page, dashboard: Serve
     admin_page.get_by_role("button", name="Delete…").click()
     dialog.get_by_role("button", name="Delete").click()
     expect(admin_page.get_by_text("No webhooks yet")).to_be_visible()
-
-
-def test_others_are_told_that_webhooks_are_for_admins(page_of: Callable[[Role], Page]) -> None:
-    page = page_of(Role.PUBLISHER)
-    page.goto("/webhooks")
-    expect(page.get_by_text("For admins only")).to_be_visible()

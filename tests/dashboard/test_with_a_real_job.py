@@ -13,8 +13,9 @@ from playwright.sync_api import Page, expect
 
 from cep.instants import instant_ms, iso_text
 from contract.service.tokens import Role
-from tests.dashboard.browsing import sign_in
-from tests.dashboard.serving import ServedDashboard, served_dashboard
+from tests.api.documents import RULE_TEXT
+from tests.dashboard.browsing import sign_in, write
+from tests.dashboard.serving import ServedDashboard, served_copy
 from tests.processor_runtime.resilience.job_process import (
     PATIENCE_SECONDS,
     JobProcess,
@@ -26,34 +27,15 @@ from tests.processor_runtime.written_rows import written
 
 PATIENCE_MS = PATIENCE_SECONDS * 1_000
 RULE = "/streams/logins/rules/guessed"
-TEXT = """\
-id: guessed
-stream: logins
-key_by: [user]
-effective_from: {effective_from}
-pattern:
-  steps:
-  - name: fail
-    where: action = 'fail'
-    times: 2
-  - name: login
-    contiguity: followed_by
-    where: action = 'login'
-  within: 10 minutes
-select:
-  who: login.user
-"""
 BEGIN_MS = instant_ms("2026-01-15T08:00:00Z")
 EFFECTIVE_MS = BEGIN_MS + 630_000
+TEXT = RULE_TEXT.replace("failed-logins", "guessed").replace("times: 3", "times: 2")
+TEXT += f"effective_from: {iso_text(EFFECTIVE_MS)}\nselect: {{who: login.user}}\n"
 TENTH_MS = 100
 
 
 class Events:
-    """The events that the job reads, in files of a folder; time goes on by itself.
-
-    Args:
-        folder: where the job runs; its source is `in`.
-    """
+    """The events that the job reads, in files of `in`; time goes on by itself."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,7 +44,6 @@ class Events:
         (folder / "in").mkdir()
 
     def jump(self, time_ms: int) -> None:
-        """Let the next event have this time."""
         self._now_ms = time_ms
 
     def give(self, *actions: str) -> None:
@@ -80,22 +61,18 @@ class Events:
         self.give("nothing")
 
     def are_read(self) -> bool:
-        """Return whether the job is done with all of them."""
         return has_finished(self._folder / "checkpoint", self._files)
 
 
 @pytest.fixture
 def dashboard(migrated_file: Path, tmp_path: Path) -> Iterator[ServedDashboard]:
     """A service that wants to be told twice a second how its jobs fare."""
-    copied = tmp_path / "percept.db"
-    shutil.copy(migrated_file, copied)
-    with served_dashboard(f"sqlite:///{copied}", heartbeat_seconds=0.5) as served:
+    with served_copy(migrated_file, tmp_path, heartbeat_seconds=0.5) as served:
         yield served
 
 
 @pytest.fixture
 def events(tmp_path: Path) -> Events:
-    """What the job reads."""
     return Events(tmp_path)
 
 
@@ -141,10 +118,7 @@ def test_a_rule_from_the_editor_runs_in_a_real_job_and_what_it_finds_is_shown(
     # While Spark starts, the rule is written; it shall run from an event time on.
     sign_in(page, dashboard.token_of[Role.PUBLISHER])
     page.goto("/streams/logins/new-rule")
-    page.get_by_role("textbox", name="The rule").click()
-    page.keyboard.press("Control+A")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(TEXT.format(effective_from=iso_text(EFFECTIVE_MS)))
+    write(page, TEXT)
     page.get_by_role("button", name="Publish…").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("guesses rise")

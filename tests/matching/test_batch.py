@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import AfterMatchSkip, BatchMatcher, KeyedMatcher, Pattern, PatternError, Schema
-from cep.expression import compile_predicate
+from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa import EventTimeError
+from tests.nfa.keyed_run import KeyedRun
 from tests.properties import slow_property
 
 SCHEMA = Schema.from_ddl("ts BIGINT, user STRING, name STRING, price BIGINT")
@@ -37,6 +37,18 @@ RULES = {
     .within(9)
     .after_match(AfterMatchSkip.past_last_event()),
     "any": steps("price = 1").followed_by_any("t").where("price = 3").within(5),
+} | {
+    # Two machines of two rules each, whose matches wait for earlier ones and take others away.
+    f"{name} of {letter}": steps(f"name = '{letter}'")
+    .followed_by_any("t")
+    .where("price = 2")
+    .one_or_more()
+    .after_match(skip)
+    for letter in "ab"
+    for name, skip in (
+        ("past last", AfterMatchSkip.past_last_event()),
+        ("to first", AfterMatchSkip.to_first("t")),
+    )
 }
 
 events = st.lists(
@@ -95,14 +107,9 @@ def one_by_one(rules: dict[str, Pattern], rows: pl.DataFrame) -> Counter[Found]:
     def reader(path: tuple[str, ...]) -> Any:
         return lambda row: row[columns.index(path[0])]
 
-    matcher = KeyedMatcher(rules, field_reader=reader, in_deadline_order=True)
-    tests = [compile_predicate(node, reader, lambda _: 0) for node in matcher.tests.nodes]
-    found = []
-    for row in rows.iter_rows():
-        found += matcher.advance_to(row[0])
-        kind = matcher.kind([number for number, test in enumerate(tests) if test(row, ())])
-        found += matcher.process(row[1], kind, row, row[0])
-    return spelled(found + matcher.advance_to(10_000))
+    run = KeyedRun(rules, field_reader=reader)
+    found = [one for row in rows.iter_rows() for one in run.fed(row, row[1], row[0])]
+    return spelled(found + run.matcher.advance_to(10_000))
 
 
 @given(events, st.lists(st.integers(0, 6), max_size=6))

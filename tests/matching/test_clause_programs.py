@@ -7,14 +7,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cep.expression import Schema, mapping_reader
-from cep.expression.evaluation.predicate import compile_predicate
-from cep.keyed.matcher import KeyedMatcher
 from cep.keyed.shapes import Detection
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.machine import Machine
 from cep.pattern import Pattern, PatternError
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_search.output import RowOutput
+from tests.nfa.keyed_run import KeyedRun
 from tests.translation.both_matchers import SCHEMA, chains, clauses, events
 
 Event = dict[str, Any]
@@ -31,39 +30,25 @@ MEASURES: Final = (
 ALL_ROWS: Final = "MATCH_NUMBER() AS match_number, CLASSIFIER() AS step ALL ROWS PER MATCH"
 
 
-class Run:
+class Run(KeyedRun):
     """Events of many keys through a matcher, one after the other."""
 
     def __init__(
         self, rules: Mapping[str, Pattern], *, as_patterns: bool, kept_apart: bool = False
     ) -> None:
         self.rules = rules
-        self.matcher = KeyedMatcher(
-            rules,
-            schema=COLUMNS,
-            kept_apart={rule: rule for rule in rules} if kept_apart else {},
-            in_deadline_order=True,
-            clauses_as_patterns=as_patterns,
-        )
-        self._tests = [
-            compile_predicate(node, mapping_reader, _no_aggregates)
-            for node in self.matcher.tests.nodes
-        ]
+        apart = {rule: rule for rule in rules} if kept_apart else {}
+        super().__init__(rules, schema=COLUMNS, kept_apart=apart, clauses_as_patterns=as_patterns)
 
     @property
     def is_shared(self) -> bool:
-        """Whether all rules run as patterns."""
         return all(isinstance(shape.machine, Machine) for shape in self.matcher.shapes)
 
     def feed(self, event: Event) -> list[Detection]:
         """Process an event of key `n % 2`."""
-        found = self.matcher.advance_to(event["ts"])
-        holding = [number for number, test in enumerate(self._tests) if test(event, ())]
-        kind = self.matcher.kind(holding)
-        return [*found, *self.matcher.process(event["n"] % 2, kind, event, event["ts"])]
+        return self.fed(event, event["n"] % 2, event["ts"])
 
     def end(self) -> list[Detection]:
-        """Let the rules end."""
         return [one for found in self.matcher.end() for one in found]
 
     def moved(self) -> "Run":
@@ -71,10 +56,6 @@ class Run:
         other = Run(self.rules, as_patterns=True)
         restore_matcher(other.matcher, encode_matcher(self.matcher))
         return other
-
-
-def _no_aggregates(_aggregate: object) -> int:
-    raise AssertionError("a test on the event alone has no aggregates")
 
 
 def told(rules: Mapping[str, Pattern], found: Sequence[Detection]) -> list[Any]:

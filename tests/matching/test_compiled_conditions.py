@@ -136,14 +136,11 @@ def frame_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     return pl.DataFrame(filled, schema=SCHEMA.to_polars(), orient="row")
 
 
-random_rules = given(
+@given(
     rules_of_one_shape(),
     st.lists(values, min_size=3, max_size=25),
     st.lists(st.integers(0, 9), max_size=3),
 )
-
-
-@random_rules
 def test_random_conditions(
     rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]
 ) -> None:
@@ -271,13 +268,6 @@ def test_rules_whose_conditions_differ_part_and_go_on_together() -> None:
     found = both_are_alike(rules, sized(*[1, 3, 9, 2, 5, 12, 4, 4, 8, 20] * 3), [4, 1, 9])
     told = {text[:6] for part in found for text in part if "'c'" in text}
     assert {f"('{rule}'" for rule in rules} <= told
-
-
-def test_more_rules_than_an_integer_has_bits_run_in_several_machines() -> None:
-    rules = {f"r{number}": two_steps(f"size > a.size + {number}")["r"] for number in range(100)}
-    shapes = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    assert [len(shape.members) for shape in shapes] == [62, 38]
-    both_are_alike(rules, sized(*range(0, 160, 7)), [5])
 
 
 @pytest.mark.parametrize("kind", ["compiled", "interpreted"])

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.executors.choice import interpreted_rules
+from cep.executors.compiled import shape_events
 from cep.keyed.key_state import encode_keys
 from cep.keyed.shapes import Detection
 from cep.matching.matcher_state import encode_matcher, restore_matcher
@@ -25,6 +26,7 @@ from cep.nfa_kernel import walk as walking
 from cep.nfa_kernel.arrays import Room, WrittenCounts
 from cep.nfa_kernel.chains import event_chains
 from cep.nfa_kernel.entries.compacting import compacted
+from cep.nfa_kernel.event_filter import of_kinds
 from cep.nfa_kernel.key_walk import walk_keys
 from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns
@@ -90,30 +92,20 @@ def told(one: Detection) -> tuple[Any, ...]:
     return one.rule, one.key, one.time_ms, one.is_timeout, one.steps
 
 
-random_patterns = given(
+@pytest.mark.long
+@given(
     st.lists(patterns(), min_size=1, max_size=2),
     event_lists(max_size=30),
     st.lists(st.integers(0, 3), min_size=1, max_size=4),
     st.lists(st.integers(0, 12), max_size=3),
+    st.sampled_from([0, 1_000_000]),
 )
-
-
-@pytest.mark.long
-@random_patterns
 def test_random_patterns(
     documents: list[dict[str, Any]],
     events: list[dict[str, Any]],
     users: list[int],
     sizes: list[int],
-) -> None:
-    check(documents, events, users, sizes)
-
-
-def check(
-    documents: list[dict[str, Any]],
-    events: list[dict[str, Any]],
-    users: list[int],
-    sizes: list[int],
+    most_picked: int,
 ) -> None:
     rules = {}
     for number, document in enumerate(documents):
@@ -125,7 +117,9 @@ def check(
     shapes = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
     compilable = [shape for shape in shapes if not interpreted_rules([shape])]
     event(f"compiled: {len(compilable)} of {len(shapes)}")
-    check_rules(rules, frame(events, users), sizes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shape_events, "_MOST_PICKED", most_picked)  # others are filtered
+        check_rules(rules, frame(events, users), sizes)
 
 
 def check_rules(rules: dict[str, Pattern], rows: pl.DataFrame, sizes: Sequence[int]) -> None:
@@ -177,11 +171,8 @@ SKIPS = {
 
 
 def letters(text: str) -> pl.DataFrame:
-    return pl.DataFrame(
-        [(at, 0, at, letter, 1.0) for at, letter in enumerate(text)],
-        schema=SCHEMA.to_polars(),
-        orient="row",
-    )
+    rows = [(at, 0, at, letter, 1.0) for at, letter in enumerate(text)]
+    return pl.DataFrame(rows, schema=SCHEMA.to_polars(), orient="row")
 
 
 def loops(skip: SkipStrategy) -> Pattern:
@@ -270,8 +261,8 @@ def test_nothing_is_compiled_in_a_batch(key_by: list[str] | None) -> None:
             matcher = BatchMatcher(rules, schema=SCHEMA, key_by=key_by)
             matcher.process(frame)
             matcher.process(frame.with_columns(pl.col("ts") + 1_000))
-    functions: list[Any] = [walk_keys, event_chains, compacted]
-    assert [len(function.signatures) for function in functions] == [1, 1, 1]
+    functions: list[Any] = [walk_keys, event_chains, compacted, of_kinds]
+    assert [len(function.signatures) for function in functions] == [1, 1, 1, 1]
 
 
 def rules_of_one_shape(begins: Iterable[str]) -> dict[str, Pattern]:

@@ -44,11 +44,16 @@ def test_a_field_that_no_event_has_is_told_where_it_is_called(events: Any) -> No
     assert "did you mean name?" in warning
     assert told(slip, events, warn=False) == []
     assert told(PATTERN, events) == []
+    looking_back = Pattern.begin("a").next("b").where("ts > a.tz OR SUM(a.amount) > 1")
+    of_step, of_aggregate = sorted(told(looking_back, events), reverse=True)
+    assert "the field tz, which the condition of b reads" in of_step
+    assert "the field amount, " in of_aggregate
 
 
 def test_a_key_that_no_event_has_is_told() -> None:
     (warning,) = told(PATTERN, EVENTS, key_by="usr")
-    assert "no event has the field usr, which is of the key" in warning
+    assert "no event has the field usr, which is of the key, so all events have the" in warning
+    assert "did you mean user?" in warning
     assert len(told(PATTERN, EVENTS, key_by=("usr", "name", "nam"))) == 2
     assert told(PATTERN, EVENTS, key_by="user.id") == []
     assert told(PATTERN, EVENTS, key_by=lambda event: event["name"]) == []
@@ -60,6 +65,7 @@ def test_seconds_are_told() -> None:
     assert "look like seconds; multiply them by 1000" in warning
     assert told(PATTERN, seconds, time_field=lambda event: event["ts"] * 1000) == []
     assert told(PATTERN, [EVENTS[0], *seconds]) == []
+    assert told(PATTERN, [{"ts": 60_000, "name": "x"}]) == []
 
 
 def test_of_objects_and_of_no_events_nothing_is_told() -> None:

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, KeyedMatcher, Pattern
-from cep.expression import compile_predicate, mapping_reader
-from cep.expression.evaluation.scalar import no_slots
 from cep.keyed.key_state import KeyRestorer, encode_keys, layout
 from cep.keyed.shapes import Detection, RuleFailure
 from cep.nfa import ConditionFailed, LimitExceeded, Limits, SkipTargetMissing, StateEncodingError
+from tests.nfa.keyed_run import KeyedRun
 from tests.nfa.letters import Event, events, letter, spelled
 
 
@@ -20,15 +19,12 @@ def pair(first: str, last: str) -> Pattern:
     return Pattern.begin("s").where(letter(first)).followed_by("t").where(letter(last))
 
 
-class Run:
+class Run(KeyedRun):
     """A matcher fed with letters, one event a millisecond; `found` is `rule: letters`."""
 
     def __init__(self, rules: Mapping[str, Pattern], **options: Any) -> None:
-        self.matcher = KeyedMatcher(rules, in_deadline_order=True, **options)
+        super().__init__(rules, **options)
         self.found: list[str] = []
-        self._tests = [
-            compile_predicate(node, mapping_reader, no_slots) for node in self.matcher.tests.nodes
-        ]
 
     def feed(
         self,
@@ -42,10 +38,7 @@ class Run:
         select = self.matcher.select
         chosen = [None if names is None else select(names) for names in (starting, going_on)]
         for event in events(" " * begin + letters)[begin:]:
-            self.note(self.matcher.advance_to(event["ts"]))
-            held = tuple(number for number, test in enumerate(self._tests) if test(event, ()))
-            kind = self.matcher.kind(held, *chosen)
-            self.note(self.matcher.process(key, kind, event, event["ts"]))
+            self.note(self.fed(event, key, event["ts"], chosen))
 
     def note(self, detections: list[Detection]) -> None:
         self.found += [
@@ -61,12 +54,6 @@ class Run:
 # Which rules may begin, which may go on
 
 AB_AC = {"ab": pair("a", "b"), "ac": pair("a", "c")}
-
-
-def test_only_rules_that_may_begin_do() -> None:
-    run = Run(AB_AC)
-    run.feed("abc", starting=["ac"])
-    assert run.found == ["ac: a0 c2"]
 
 
 def test_rules_that_may_go_on_only_finish_what_they_have_begun() -> None:
@@ -331,14 +318,6 @@ def test_many_keys_are_written_as_each_is() -> None:
         together = dict(encode_keys(run.matcher, asked))
         assert together == each
     assert together == {}
-
-
-def test_rules_of_a_set_come_in_the_order_of_members() -> None:
-    (shape,) = Run({f"r{number}": pair("a", "b") for number in range(70)}).matcher.shapes[:1]
-    chosen = [0, 5, len(shape.members) - 1]
-    expected = [shape.members[bit].rule for bit in chosen]
-    assert shape.rules_of(sum(1 << bit for bit in chosen)) == expected
-    assert shape.rules_of(0) == []
 
 
 def test_rules_that_are_gone_or_changed_lose_their_part_of_a_key() -> None:

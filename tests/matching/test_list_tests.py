@@ -1,15 +1,18 @@
-"""Tests of lists within many tests: made once, and with the outcome of one test after the other."""
+"""Many tests at once: each holds as by itself, and each value is looked up once in few lists."""
 
+from collections.abc import Sequence
 from random import Random
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cep.expression import EvaluationError, Expression, Schema, resolve
 from cep.expression.lists import ListContent, ValueList
 from cep.expression.types import STRING
 from cep.keyed.predicate_index import PredicateIndex
-from cep.keyed.row_kinds import Concerned
+from cep.keyed.row_kinds import Concerned, Kind
 
 NAMES = "abcdef"
 ASKED: list[str] = []
@@ -31,10 +34,11 @@ def schema() -> Schema:
     return Schema.from_ddl("_time_ms BIGINT, name STRING, n BIGINT", lists)
 
 
-def by_row(concerned: Concerned[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """Return the kind of each row that has one."""
+def by_row(concerned: Concerned[Kind]) -> dict[int, Kind]:
+    """Return the kind of each row that has one; rows are in order, and kinds different."""
     rows, kinds, numbers = concerned
     assert rows.is_sorted()
+    assert len(set(kinds)) == len(kinds)
     return dict(zip(rows.to_list(), (kinds[number] for number in numbers), strict=True))
 
 
@@ -92,3 +96,43 @@ def test_an_operand_that_fails_is_found_and_left_out() -> None:
     assert found is not None
     assert list(found[1]) == [0]
     assert by_row(failing.classify(frame, lambda tests: tests, without=[0])) == {0: (1,)}
+
+
+Tests = tuple[int, ...]
+SHOPS = Schema.from_ddl("shop BIGINT, action STRING, amount BIGINT")
+PAYMENT_TESTS = [
+    *(f"shop = {shop} AND action = 'pay'" for shop in range(30)),
+    *(f"action = 'pay' AND shop = {shop}" for shop in range(5)),
+    *(f"shop = {shop} AND action = 'pay' AND amount > 3" for shop in range(20)),
+    *(f"shop = {shop}" for shop in range(10, 25)),
+    "amount > 3",
+    "amount < 0 OR action = 'fail'",
+    "shop IS NULL",
+]
+PAYMENTS = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.integers(-1, 31)),
+        st.sampled_from([None, "pay", "fail", ""]),
+        st.one_of(st.none(), st.integers(-2, 5)),
+    ),
+    max_size=40,
+)
+
+
+def itself(tests: Tests) -> tuple[object, ...]:
+    """Return a kind for any tests, none as well."""
+    return ("kind", *tests)
+
+
+@given(PAYMENTS, st.sampled_from([len(PAYMENT_TESTS), 63, 40, 16, 8, 1, 0]))
+def test_all_tests_at_once_hold_as_each_by_itself(
+    events: Sequence[tuple[int | None, str | None, int | None]], count: int
+) -> None:
+    nodes = [resolve(Expression.parse(text), (), SHOPS) for text in PAYMENT_TESTS[-count:][:count]]
+    index = PredicateIndex(nodes, SHOPS)
+    schema = {"shop": pl.Int64, "action": pl.String, "amount": pl.Int64}
+    frame = pl.DataFrame(events, schema=schema, orient="row")
+    together = index.classify(frame, itself)
+    singly = index.classify(frame, itself, without=())
+    assert by_row(together) == by_row(singly)
+    assert len(together[0]) == len(frame)

@@ -15,17 +15,14 @@ from cep.nfa.errors import MatchingError
 from cep.nfa.step_counts import StepCounts
 from tests.brute_force.strategies import event_lists, patterns
 from tests.matching.compiled_machine import machines_of
+from tests.nfa.letters import letter
 
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, id BIGINT, name STRING, price DOUBLE")
 
 
 def letters(text: str, user: int = 1) -> pl.DataFrame:
     """One event per letter, a second apart; "." is a second without one."""
-    rows = [
-        (1_000 * number, user, number, letter, 1.0)
-        for number, letter in enumerate(text)
-        if letter != "."
-    ]
+    rows = [(1_000 * at, user, at, name, 1.0) for at, name in enumerate(text) if name != "."]
     return pl.DataFrame(rows, schema=SCHEMA.to_polars(), orient="row")
 
 
@@ -48,16 +45,12 @@ def counted(
         return matcher.matcher.step_counts(), timeouts
 
 
-def is_letter(letter: str) -> str:
-    return f"name = '{letter}'"
-
-
 @pytest.mark.parametrize("kind", ["compiled", "interpreted"])
 def test_each_end_is_counted_where_it_came(kind: str) -> None:
     pattern = (
-        Pattern.begin("a").where(is_letter("a"))
-        .next("b").where(is_letter("b"))
-        .followed_by("c").where(is_letter("c"))
+        Pattern.begin("a").where(letter("a"))
+        .next("b").where(letter("b"))
+        .followed_by("c").where(letter("c"))
         .within("6 seconds")
         .after_match(AfterMatchSkip.past_last_event())
     )  # fmt: skip

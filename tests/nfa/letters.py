@@ -16,7 +16,6 @@ def events(letters: str, *, step_ms: int = 1) -> list[Event]:
 
 
 def letter(name: str) -> str:
-    """Return the condition "the event is this letter"."""
     return f"name = '{name}'"
 
 
@@ -32,5 +31,4 @@ def spelled(steps: dict[str, list[Event]]) -> str:
 
 
 def match(pattern: Pattern, letters: str) -> list[str]:
-    """Return what a pattern finds in letters."""
     return found(find_matches(pattern, events(letters)))

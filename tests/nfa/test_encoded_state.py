@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cep import KeyedMatcher, Pattern
-from cep.expression import compile_predicate, mapping_reader
+from cep import Detection, KeyedMatcher, Pattern
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa import SkipTargetMissing, StateEncodingError
 from cep.nfa.codec import FORMAT_VERSION, pack, unpack
 from cep.nfa.runs import KeyRuns
+from tests.nfa.keyed_run import KeyedRun
 from tests.nfa.letters import letter
 
 VECTORS = Path(__file__).parents[1] / "conformance" / "vectors"
@@ -32,29 +32,23 @@ class Run:
     """One matcher fed event by event; `restart` replaces it by one with its state."""
 
     def __init__(self, rules: dict[str, Pattern]) -> None:
-        self.rules = rules
+        self.run = KeyedRun(rules)
         self.found: list[tuple[Any, ...]] = []
-        self._start(KeyedMatcher(rules))
+        self.rules = rules
 
-    def _start(self, matcher: KeyedMatcher) -> None:
-        self.matcher = matcher
-        self.tests = [
-            compile_predicate(node, mapping_reader, lambda _: 0) for node in matcher.tests.nodes
-        ]
+    @property
+    def matcher(self) -> KeyedMatcher:
+        return self.run.matcher
 
     def restart(self, rules: dict[str, Pattern] | None = None) -> None:
         data = encode_matcher(self.matcher)
-        self._start(KeyedMatcher(rules or self.rules))
+        self.run = KeyedRun(rules or self.rules)
         restore_matcher(self.matcher, data)
 
     def feed(self, event: dict[str, Any], key: object = None) -> None:
-        detections = self.matcher.advance_to(event["ts"])
-        kind = self.matcher.kind([n for n, test in enumerate(self.tests) if test(event, ())])
-        detections += self.matcher.process(key, kind, event, event["ts"])
-        self.found += [(d.rule, d.key, d.steps, d.time_ms, d.is_timeout) for d in detections]
+        self.note(self.run.fed(event, key, event["ts"]))
 
-    def close(self, time_ms: int) -> None:
-        detections = self.matcher.advance_to(time_ms)
+    def note(self, detections: list[Detection]) -> None:
         self.found += [(d.rule, d.key, d.steps, d.time_ms, d.is_timeout) for d in detections]
 
 
@@ -66,7 +60,8 @@ def run(case: dict[str, Any], restarts: frozenset[int]) -> list[tuple[Any, ...]]
                 current.restart()
             current.feed(event)
         current.restart()
-        current.close(case.get("final_watermark", case["events"][-1]["ts"]))
+        last_ms = case.get("final_watermark", case["events"][-1]["ts"])
+        current.note(current.matcher.advance_to(last_ms))
     except SkipTargetMissing:
         current.found.append(("failed",))
     return current.found
@@ -83,15 +78,6 @@ def pattern(last: str) -> Pattern:
     return Pattern.begin("a").where(letter("a")).followed_by("b").where(letter(last))
 
 
-def test_a_rule_that_goes_on_keeps_its_partial_matches_and_others_lose_them() -> None:
-    current = Run({"kept": pattern("b"), "changed": pattern("b"), "gone": pattern("c")})
-    current.feed({"name": "a", "ts": 0})
-    current.restart({"new": pattern("b"), "changed": pattern("d"), "kept": pattern("b")})
-    current.feed({"name": "b", "ts": 1})
-    current.feed({"name": "d", "ts": 2})
-    assert [rule for rule, *_ in current.found] == ["kept"]
-
-
 def test_shared_prefixes_stay_shared() -> None:
     loop = Pattern.begin("a").where(letter("a")).one_or_more().followed_by("b").where(letter("b"))
     current = Run({"r": loop})
@@ -104,14 +90,6 @@ def test_shared_prefixes_stay_shared() -> None:
     assert isinstance(runs, KeyRuns)
     cells = sum(1 for _ in runs.cells())
     assert cells == sum(range(201))  # one chain per start, each event once in each
-
-
-def test_windows_go_on_after_a_restart() -> None:
-    current = Run({"r": pattern("b").within(10)})
-    current.feed({"name": "a", "ts": 0}, key=("k", 1))
-    current.restart()
-    current.close(10)
-    assert current.found == [("r", ("k", 1), {"a": [{"name": "a", "ts": 0}]}, 10, True)]
 
 
 VALUES = st.recursive(
