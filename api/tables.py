@@ -7,7 +7,7 @@ from api.idempotency.tables import IdempotentRequest
 from api.jobs.asked_key_tables import AskedKeyRow, KeyAnswerRow
 from api.jobs.tables import HeldVersion, Job, JobBucket, JobInstance, ProcessorBucket
 from api.list_store.tables import ListContent, ListVersion, StoredList
-from api.matches.tables import Match, MatchLog, MatchNote, MatchTriage, WaitingGroup
+from api.matches.tables import Match, MatchCount, MatchLog, MatchNote, MatchTriage, WaitingGroup
 from api.processors.tables import (
     ListUse,
     Processor,
@@ -38,6 +38,7 @@ __all__ = [
     "ListUse",
     "ListVersion",
     "Match",
+    "MatchCount",
     "MatchLog",
     "MatchNote",
     "MatchTriage",

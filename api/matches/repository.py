@@ -2,42 +2,54 @@
 
 import contextlib
 import time
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, select, tuple_
+from sqlalchemy import ColumnElement, Row, Select, delete, exists, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
 from sqlalchemy.orm.interfaces import LoaderOption
 
+from api.matches.counting import Tally
 from api.matches.filters import MatchFilter, MatchSort
-from api.matches.tables import Match, MatchLog, MatchTriage
+from api.matches.tables import Match, MatchCount, MatchLog, MatchTriage
 from contract.service.matches import OPEN
 
 Place = tuple[int, ...]
 """The values of a match that a list is sorted by."""
 SEARCHED_AT_ONCE: Final = 20_000
 SEARCH_SECONDS: Final = 0.3
-COUNT_SECONDS: Final = 0.1
-"""A summary reads what was counted in this time three times more."""
+COUNT_SECONDS: Final = 0.3
 FORGOTTEN_AT_ONCE: Final = 2_000
 """So many old rows a change removes at most: more than it adds, and no work for long.
 
 Where a limit has been lowered, each change removes some until it is kept.
 """
 
+_COUNTED_BY: Final = MatchTriage.processor_id, MatchTriage.kind, MatchTriage.version
 
-class Ends(NamedTuple):
-    """How many matches were counted, their earliest and latest end in ms, and from which number.
 
-    `since` is `None` if all were counted.
+@dataclass(slots=True)
+class Counts:
+    """The matches that were counted: when each ended, and how many each rule and each key has.
+
+    `is_partial` is whether there are more.
     """
 
-    total: int
-    first_ms: int | None
-    last_ms: int | None
-    since: int | None
+    ends_ms: "array[int]" = field(default_factory=lambda: array("q"))
+    processors: Counter[str] = field(default_factory=Counter)
+    keys: Counter[str] = field(default_factory=Counter)
+    is_partial: bool = False
+
+    def add(self, rows: Iterable[Row[int, str, str]]) -> None:
+        """Count matches, of each its end, its rule and its key."""
+        for end_ms, processor_id, key_text in rows:
+            self.ends_ms.append(end_ms)
+            self.processors[processor_id] += 1
+            self.keys[key_text] += 1
 
 
 def locked_log(session: Session, stream: str) -> MatchLog | None:
@@ -144,71 +156,28 @@ def _is_behind(sort: MatchSort, place: Place) -> ColumnElement[bool]:
     return columns < place if sort.is_descending else columns > place
 
 
-def ends(session: Session, stream: str, wanted: MatchFilter) -> Ends:
-    """Return how many matches meet a filter, and when they ended, the newest first.
+def counts_of(session: Session, stream: str, wanted: MatchFilter) -> Counts:
+    """Return how many matches meet a filter, by rule and by key, and when they ended.
 
-    They are counted a part at a time, and no longer than `COUNT_SECONDS`.
+    They are read a part at a time, the newest first, and no longer than `COUNT_SECONDS`.
     """
     sort = MatchSort.ARRIVAL_DESCENDING
-    columns = func.count(), func.min(Match.end_ms), func.max(Match.end_ms)
+    columns = Match.end_ms, Match.processor_id, Match.key_text
     ends_at = time.monotonic() + COUNT_SECONDS
     after: Place | None = None
-    total, times = 0, list[int]()
+    counts = Counts()
     while True:
         last = _searched_to(session, stream, wanted, sort, after)
         part = [] if after is None else [_is_behind(sort, after)]
         if last is not None:
             part.append(~_is_behind(sort, last))
-        count, *span = session.execute(_counted(stream, wanted, *columns).where(*part)).one()
-        total += count
-        times += [time_ms for time_ms in span if time_ms is not None]
+        query = select(*columns).select_from(Match).outerjoin(Match.triage)
+        query = query.where(Match.stream == stream, *_conditions(wanted), *part)
+        counts.add(session.execute(query))
+        counts.is_partial = last is not None
         if last is None or time.monotonic() >= ends_at:
-            since = None if last is None else last[0]
-            return Ends(total, min(times, default=None), max(times, default=None), since)
+            return counts
         after = last
-
-
-def ends_by_bucket(
-    session: Session, stream: str, wanted: MatchFilter, since: int | None, bucket_ms: int
-) -> dict[int, int]:
-    """Return how many matches ended in each bucket, by its number: end // length.
-
-    Args:
-        session: the transaction.
-        stream: of the matches.
-        wanted: the filter.
-        since: the number from which matches are counted; `None` = all.
-        bucket_ms: the length of a bucket.
-    """
-    # In SQL the remainder of a time before 1970 is negative.
-    into_bucket = (Match.end_ms % bucket_ms + bucket_ms) % bucket_ms
-    bucket = (Match.end_ms - into_bucket).label("bucket")
-    query = _counted(stream, wanted, bucket, func.count()).where(Match.number >= (since or 0))
-    return {start // bucket_ms: count for start, count in session.execute(query.group_by(bucket))}
-
-
-def most_frequent(  # noqa: PLR0913, PLR0917 - what is counted, and a filter
-    session: Session,
-    stream: str,
-    wanted: MatchFilter,
-    since: int | None,
-    column: InstrumentedAttribute[str],
-    limit: int,
-) -> list[tuple[str, int]]:
-    """Return the most frequent values of a column, and how often each is there.
-
-    Args:
-        session: the transaction.
-        stream: of the matches.
-        wanted: the filter.
-        since: the number from which matches are counted; `None` = all.
-        column: what is counted.
-        limit: how many values.
-    """
-    counted = func.count().label("counted")
-    query = _counted(stream, wanted, column, counted).where(Match.number >= (since or 0))
-    rows = session.execute(query.group_by(column).order_by(counted.desc(), column).limit(limit))
-    return [(value, count) for value, count in rows]
 
 
 def matches_between(  # noqa: PLR0913, PLR0917 - an interval of one stream, and a filter
@@ -272,16 +241,16 @@ def forget_all_but(  # noqa: PLR0913, PLR0917 - rows of one kind of one processo
     session: Session, stream: str, processor_id: str, kind: str, kept: int, most: int
 ) -> int:
     """Remove the oldest rows of one kind of a processor except the newest; return how many."""
-    of_processor = Match.processor_id == processor_id, Match.kind == kind
-    newest_forgotten = (
-        select(Match.number)
-        .where(Match.stream == stream, *of_processor)
-        .order_by(Match.number.desc())
-        .limit(1)
-        .offset(kept)
-        .scalar_subquery()
+    query = select(func.sum(MatchCount.present)).where(
+        MatchCount.stream == stream,
+        MatchCount.processor_id == processor_id,
+        MatchCount.kind == kind,
     )
-    return _forget_oldest(session, stream, most, *of_processor, Match.number <= newest_forgotten)
+    surplus = min(int(session.scalar(query) or 0) - kept, most)
+    if surplus <= 0:
+        return 0
+    of_processor = Match.processor_id == processor_id, Match.kind == kind
+    return _forget_oldest(session, stream, surplus, *of_processor)
 
 
 def forget_old_triage(session: Session, stream: str, before_ms: int) -> None:
@@ -310,17 +279,43 @@ def is_kept() -> ColumnElement[bool]:
     return exists().where(*of_triage)
 
 
+def count_added(session: Session, stream: str, added: Sequence[Match]) -> None:
+    """Count matches that are new, or that were removed and are there again."""
+    decisions = _decisions(session, stream, [match.match_id for match in added])
+    tally = Tally()
+    for match in added:
+        decision = decisions.get(match.match_id)
+        tally.add(decision or match, decision.status if decision else OPEN)
+    tally.save(session, stream)
+
+
+def _decisions(
+    session: Session, stream: str, match_ids: Sequence[str]
+) -> dict[str, Row[str, str, str, int, str]]:
+    query = select(MatchTriage.match_id, *_COUNTED_BY, MatchTriage.status)
+    of_these = MatchTriage.stream == stream, MatchTriage.match_id.in_(match_ids)
+    found = session.execute(query.where(*of_these, MatchTriage.status != OPEN))
+    return {row.match_id: row for row in found}
+
+
 def _forget_oldest(
     session: Session, stream: str, most: int, *conditions: ColumnElement[bool]
 ) -> int:
     oldest = select(Match.number).where(Match.stream == stream, *conditions)
-    forgotten = session.scalars(
+    removed = session.execute(
         delete(Match)
         .where(Match.stream == stream, Match.number.in_(oldest.order_by(Match.number).limit(most)))
-        .returning(Match.number),
+        .returning(Match.match_id, Match.processor_id, Match.kind, Match.version),
         execution_options={"synchronize_session": False},
-    )
-    return len(forgotten.all())
+    ).all()
+    if removed:
+        decisions = _decisions(session, stream, [match.match_id for match in removed])
+        tally = Tally()
+        for match in removed:
+            decision = decisions.get(match.match_id)
+            tally.remove(decision or match, decision.status if decision else OPEN)
+        tally.save(session, stream)
+    return len(removed)
 
 
 def _forget_triage(session: Session, stream: str, *conditions: ColumnElement[bool]) -> None:
@@ -330,20 +325,21 @@ def _forget_triage(session: Session, stream: str, *conditions: ColumnElement[boo
         .order_by(MatchTriage.changed_at_ms)
         .limit(FORGOTTEN_AT_ONCE)
     )
-    session.execute(
-        delete(MatchTriage).where(MatchTriage.stream == stream, MatchTriage.match_id.in_(oldest)),
+    forgotten = session.execute(
+        delete(MatchTriage)
+        .where(MatchTriage.stream == stream, MatchTriage.match_id.in_(oldest))
+        .returning(*_COUNTED_BY, MatchTriage.status),
         execution_options={"synchronize_session": False},
-    )
+    ).all()
+    tally = Tally()
+    for triage in forgotten:
+        tally.forget(triage, triage.status)
+    tally.save(session, stream)
 
 
 def _matches(stream: str) -> Select[Match]:
     query = select(Match).where(Match.stream == stream)
     return query.outerjoin(Match.triage).options(contains_eager(Match.triage))
-
-
-def _counted(stream: str, wanted: MatchFilter, *columns: Any) -> Select[Any]:
-    query = select(*columns).select_from(Match).where(Match.stream == stream, *_conditions(wanted))
-    return query.outerjoin(Match.triage)
 
 
 def _without(column: InstrumentedAttribute[str]) -> LoaderOption:

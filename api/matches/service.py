@@ -55,6 +55,7 @@ def take_report(
         comparison.note(session, stream, report.job, fresh.values())
         log.newest += len(fresh)
         session.flush()
+        repository.count_added(session, stream, records)
         _forget_old(session, log, fresh.values(), settings)
     has_news = groups.note(session, stream, log, report.groups)
     if fresh or has_news:

@@ -1,15 +1,16 @@
 """What a filter of matches finds, in numbers: over event time, by rule and by key; reads only.
 
-filter ─► count, first and last end ─► length of a bucket ─► counts per bucket, most frequent
+filter ─► ends, rules and keys ─► length of a bucket ─► counts per bucket, most frequent
 """
 
+from collections import Counter
+from heapq import nsmallest
 from typing import Final
 
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from api.matches import repository
 from api.matches.filters import MatchFilter
-from api.matches.tables import Match
 from contract.service.matches import MatchesSummary, ValueCount
 
 _SECOND_MS: Final = 1_000
@@ -27,24 +28,25 @@ def summary_of(session: Session, stream: str, wanted: MatchFilter) -> MatchesSum
 
     Of very many only the newest are counted, so that it does not take long.
     """
-    total, first_ms, last_ms, since = repository.ends(session, stream, wanted)
+    found = repository.counts_of(session, stream, wanted)
+    first_ms, last_ms = min(found.ends_ms, default=None), max(found.ends_ms, default=None)
     bucket_ms, times, counts = 0, list[int](), list[int]()
     if first_ms is not None and last_ms is not None:
         bucket_ms = bucket_length_ms(last_ms - first_ms)
-        found = repository.ends_by_bucket(session, stream, wanted, since, bucket_ms)
+        by_bucket = Counter(end_ms // bucket_ms for end_ms in found.ends_ms)
         buckets = range(first_ms // bucket_ms, last_ms // bucket_ms + 1)
         times = [bucket * bucket_ms for bucket in buckets]
-        counts = [found.get(bucket, 0) for bucket in buckets]
+        counts = [by_bucket[bucket] for bucket in buckets]
     return MatchesSummary(
-        total=total,
+        total=len(found.ends_ms),
         first=first_ms,
         last=last_ms,
         bucket_ms=bucket_ms,
         times=times,
         counts=counts,
-        processors=_most_frequent(session, stream, wanted, since, Match.processor_id),
-        keys=_most_frequent(session, stream, wanted, since, Match.key_text),
-        is_partial=since is not None,
+        processors=_most_frequent(found.processors),
+        keys=_most_frequent(found.keys),
+        is_partial=found.is_partial,
     )
 
 
@@ -56,12 +58,6 @@ def bucket_length_ms(span_ms: int) -> int:
     return (span_ms // (_MOST_BUCKETS * _DAY_MS) + 1) * _DAY_MS
 
 
-def _most_frequent(
-    session: Session,
-    stream: str,
-    wanted: MatchFilter,
-    since: int | None,
-    column: InstrumentedAttribute[str],
-) -> list[ValueCount]:
-    found = repository.most_frequent(session, stream, wanted, since, column, _MOST_VALUES)
-    return [ValueCount(value=value, count=count) for value, count in found]
+def _most_frequent(counts: Counter[str]) -> list[ValueCount]:
+    in_order = nsmallest(_MOST_VALUES, counts.items(), key=lambda each: (-each[1], each[0]))
+    return [ValueCount(value=value, count=count) for value, count in in_order]

@@ -43,10 +43,9 @@ class MatchTriage(Record):
     __tablename__ = "match_triage"
     __table_args__ = (
         UniqueConstraint("stream", "change"),
-        # These two, and that of matches, are all that counting reads.
         Index(None, "stream", "processor_id", "kind", "status"),
-        Index(None, "stream", "match_id", "status"),
         Index(None, "stream", "changed_at_ms"),
+        Index(None, "stream", "assignee"),
         Index(None, "stream", "end_ms", "match_id"),
     )
 
@@ -67,6 +66,24 @@ class MatchTriage(Record):
     key: Mapped[str] = mapped_column(Text)
     start_ms: Mapped[int] = mapped_column(BigInteger)
     end_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+class MatchCount(Record):
+    """How many matches of one version and kind have one status; changed with each of them.
+
+    `present` are those that are there. `total` are also those that were removed, of which the
+    decision is left; open ones that were removed are in neither.
+    """
+
+    __tablename__ = "match_counts"
+
+    stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)
+    processor_id: Mapped[str] = mapped_column(Name, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    status: Mapped[str] = mapped_column(String(16), primary_key=True)
+    present: Mapped[int] = mapped_column(BigInteger)
+    total: Mapped[int] = mapped_column(BigInteger)
 
 
 class MatchNote(Record):
@@ -119,8 +136,7 @@ class Match(Record):
         UniqueConstraint("stream", "match_id"),
         Index(None, "stream", "processor_id", "number"),
         Index(None, "stream", "key_text", "number"),
-        Index(None, "stream", "processor_id", "kind", "match_id"),
-        # Finds the oldest to keep without reading any match.
+        # Finds the oldest without reading any match.
         Index(None, "stream", "processor_id", "kind", "number"),
         Index(None, "stream", "group_change"),
         Index(None, "stream", "end_ms", "number"),

@@ -1,9 +1,7 @@
 """All SQL about triage: of single matches, counted per rule, and in the order of event time."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import merge
-from itertools import groupby, islice
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from sqlalchemy import (
@@ -19,8 +17,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from api.matches.repository import is_kept
-from api.matches.tables import Match, MatchNote, MatchTriage
+from api.matches.tables import MatchCount, MatchNote, MatchTriage
 from api.triage.filters import CountFilter, LabelFilter
 from contract.service.matches import OPEN
 
@@ -58,66 +55,44 @@ def rules_after(
     session: Session, stream: str, wanted: CountFilter, after: str, limit: int
 ) -> Sequence[str]:
     """Return the rules with recent or triaged matches, by id, starting after `after`."""
-    of_both = (
-        _rules_after(session, table, stream, wanted, after) for table in (Match, MatchTriage)
+    query = (
+        select(MatchCount.processor_id)
+        .where(*_counted(stream, wanted), MatchCount.processor_id > after, MatchCount.total > 0)
+        .group_by(MatchCount.processor_id)
+        .order_by(MatchCount.processor_id)
+        .limit(limit)
     )
-    return [rule for rule, _ in islice(groupby(merge(*of_both)), limit)]
-
-
-def _rules_after(
-    session: Session, table: type[Match | MatchTriage], stream: str, wanted: CountFilter, after: str
-) -> Iterator[str]:
-    """Yield the rules of a table by id; an index leaps from one to the next, whatever they have."""
-    leap = select(table.processor_id).where(*_counted(table, stream, wanted))
-    leap = leap.order_by(table.processor_id).limit(1)
-    while found := session.scalar(leap.where(table.processor_id > after)):
-        yield found
-        after = found
+    return session.scalars(query).all()
 
 
 def count_statuses(
     session: Session, stream: str, processor_ids: Sequence[str], wanted: CountFilter
 ) -> dict[str, dict[str, int]]:
     """Return by rule how many of its matches have which status; of open ones the recent ones."""
-    counted: dict[str, dict[str, int]] = defaultdict(dict)
-    is_there = case((is_kept(), 1), else_=0)
-    decided = (
-        select(MatchTriage.processor_id, MatchTriage.status, func.count(), func.sum(is_there))
-        .where(
-            *_counted(MatchTriage, stream, wanted),
-            MatchTriage.processor_id.in_(processor_ids),
-            MatchTriage.status != OPEN,
-        )
-        .group_by(MatchTriage.processor_id, MatchTriage.status)
+    query = (
+        select(MatchCount.processor_id, MatchCount.status, func.sum(MatchCount.total))
+        .where(*_counted(stream, wanted), MatchCount.processor_id.in_(processor_ids))
+        .group_by(MatchCount.processor_id, MatchCount.status)
     )
-    looked_at: dict[str, int] = defaultdict(int)
-    for processor_id, status, count, kept in session.execute(decided):
-        counted[processor_id][status] = count
-        looked_at[processor_id] += kept
-    # Most open ones have no triage: to look for one of each takes seconds for a million.
-    recent = (
-        select(Match.processor_id, func.count())
-        .where(*_counted(Match, stream, wanted), Match.processor_id.in_(processor_ids))
-        .group_by(Match.processor_id)
-    )
-    for processor_id, count in session.execute(recent):
-        counted[processor_id][OPEN] = count - looked_at[processor_id]
-    return counted
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for processor_id, status, count in session.execute(query):
+        counts[processor_id][status] = int(count)
+    return counts
 
 
 def rates(stream: str) -> FromClause:
     """Return `processor_id` and `rate`: false positives in a million of what was looked at."""
-    is_false = case((MatchTriage.status == "false_positive", PARTS), else_=0)
+    parts = case((MatchCount.status == "false_positive", PARTS), else_=0) * MatchCount.total
     query = (
         select(
-            MatchTriage.processor_id,
-            cast(func.sum(is_false) // func.count(), BigInteger).label("rate"),
+            MatchCount.processor_id,
+            cast(
+                cast(func.sum(parts), BigInteger) // cast(func.sum(MatchCount.total), BigInteger),
+                BigInteger,
+            ).label("rate"),
         )
-        .where(
-            *_counted(MatchTriage, stream, COUNTED),
-            MatchTriage.status != OPEN,
-        )
-        .group_by(MatchTriage.processor_id)
+        .where(*_counted(stream, COUNTED), MatchCount.status != OPEN, MatchCount.total > 0)
+        .group_by(MatchCount.processor_id)
     )
     return query.subquery("triaged")
 
@@ -197,30 +172,23 @@ def newest_labels(
 
 
 def count_recent(session: Session) -> list[tuple[str, str, int]]:
-    """Return stream, status and how many recent matches have it."""
-    totals = select(Match.stream, func.count()).where(Match.kind.in_(_KINDS)).group_by(Match.stream)
-    decided = (
-        select(MatchTriage.stream, MatchTriage.status, func.count())
-        .where(MatchTriage.kind.in_(_KINDS), MatchTriage.status != OPEN, is_kept())
-        .group_by(MatchTriage.stream, MatchTriage.status)
+    """Return stream, status and how many recent matches have it; of open ones also that none is."""
+    query = (
+        select(MatchCount.stream, MatchCount.status, func.sum(MatchCount.present))
+        .where(MatchCount.kind.in_(_KINDS), MatchCount.present > 0)
+        .group_by(MatchCount.stream, MatchCount.status)
     )
-    found = [(stream, status, count) for stream, status, count in session.execute(decided)]
-    looked_at: dict[str, int] = defaultdict(int)
-    for stream, _, count in found:
-        looked_at[stream] += count
-    still_open = [
-        (stream, OPEN, count - looked_at[stream]) for stream, count in session.execute(totals)
-    ]
-    return still_open + found
+    counts = {(stream, status): int(count) for stream, status, count in session.execute(query)}
+    for stream in {stream for stream, _ in counts}:
+        counts.setdefault((stream, OPEN), 0)
+    return [(stream, status, count) for (stream, status), count in sorted(counts.items())]
 
 
-def _counted(
-    table: type[Match | MatchTriage], stream: str, wanted: CountFilter
-) -> list[ColumnElement[bool]]:
+def _counted(stream: str, wanted: CountFilter) -> list[ColumnElement[bool]]:
     kinds = _KINDS if wanted.kind is None else (wanted.kind,)
-    found: list[ColumnElement[bool]] = [table.stream == stream, table.kind.in_(kinds)]
+    found: list[ColumnElement[bool]] = [MatchCount.stream == stream, MatchCount.kind.in_(kinds)]
     if wanted.processor is not None:
-        found.append(table.processor_id == wanted.processor)
+        found.append(MatchCount.processor_id == wanted.processor)
     if wanted.version is not None:
-        found.append(table.version == wanted.version)
+        found.append(MatchCount.version == wanted.version)
     return found

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from api.audit.log import record
 from api.matches import repository as matches
+from api.matches.counting import Tally
 from api.matches.filters import MatchFilter, MatchSort
 from api.matches.service import bell_name, forget_old_triage, locked_log
 from api.matches.tables import Match, MatchLog, MatchNote, MatchTriage
@@ -178,11 +179,17 @@ def _change(
     changed = [triage for triage in triages if _is_changed_by(triage, change)]
     if not changed:
         return 0
+    ids = [triage.match_id for triage in changed]
+    present = matches.known_ids(session, log.stream, ids) if change.status is not None else ids
+    tally = Tally()
     for triage in changed:
         log.newest_change += 1
+        before = triage.status
         _decide(writing, triage, change, log.newest_change)
+        tally.move(triage, before, triage.status, is_present=triage.match_id in present)
         session.add(triage)
     session.flush()
+    tally.save(session, log.stream)
     if change.note is not None:
         session.add_all(_note(writing, triage, change.note) for triage in changed)
         session.flush()

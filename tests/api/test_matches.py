@@ -224,6 +224,7 @@ def test_a_summary_of_very_many_matches_counts_the_newest(
     with_stream: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repository, "SEARCHED_AT_ONCE", 3)
+    monkeypatch.setattr(repository, "COUNT_SECONDS", FAR_LONGER_SECONDS)
     post(with_stream, *[found(n, key=[n % 2]) for n in range(11)])
     whole = with_stream.get(f"{PATH}/summary")
     monkeypatch.setattr(repository, "COUNT_SECONDS", 0)

@@ -10,6 +10,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
 from api.audit.tables import Change
+from api.matches.tables import Match, MatchTriage
 from api.store.database import Database, migrate
 from api.streams.tables import Stream
 from api.tables import Record
@@ -73,6 +74,37 @@ def test_changes_of_one_epoch_go_down_as_well(empty_store: str) -> None:
     assert kept == [1, 2, None, None, 3, None]
     migrate(database.engine)
     assert database.is_ready()
+    database.close()
+
+
+def test_matches_that_are_there_are_counted(empty_store: str) -> None:
+    database = Database(empty_store)
+    migrate(database.engine)
+    stream = {"name": "s", "uid": "u", "epoch": 1, "version": 1, "description": ""}
+    either = {"stream": "s", "processor_id": "p", "kind": "match", "version": 1, "job": "j"}
+    either |= {"key": "[]", "start_ms": 1, "end_ms": 1}
+    match = {"epoch": 1, "key_text": "", "received_at_ms": 1, "output": "", "events": ""}
+    triage = {"assignee": "", "changed_at_ms": 1, "decided_by": "", "note_count": 0}
+    with database.writing() as session:
+        session.add(Stream(**stream, created_at_ms=1, created_by="test"))
+        session.flush()
+        session.add_all(
+            Match(**either, **match, number=number, match_id=f"{number}", event_count=0)
+            for number in (1, 2, 3)
+        )
+        statuses = {"1": "open", "2": "resolved", "gone": "resolved", "gone-open": "open"}
+        session.add_all(
+            MatchTriage(**either, **triage, match_id=name, status=status, change=n, revision=n)
+            for n, (name, status) in enumerate(statuses.items(), start=1)
+        )
+    while "match_counts" in tables(database):
+        migrate(database.engine, "-1")
+    migrate(database.engine)
+    with database.engine.connect() as connection:
+        counts = connection.execute(
+            text("SELECT status, present, total FROM match_counts ORDER BY status")
+        ).all()
+    assert counts == [("open", 2, 2), ("resolved", 1, 2)]
     database.close()
 
 
