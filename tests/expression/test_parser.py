@@ -17,6 +17,7 @@ from cep.expression import (
     columns_of,
     to_sql,
 )
+from cep.expression.tree import Literal
 
 VECTORS = Path(__file__).parent.parent / "conformance" / "vectors"
 
@@ -292,3 +293,9 @@ def test_a_backslash_in_a_text_is_a_backslash_everywhere(condition: str) -> None
     assert match_recognize(clause, rows, schema=schema).rows == [(events[0]["image"], "it\\")]
     written = Expression.parse(str(Expression.parse(condition)))
     assert written == Expression.parse(condition)
+
+
+def test_a_text_is_parsed_once_unless_it_names_parameters() -> None:
+    assert Expression.parse("x = 1").root is Expression.parse("x = 1").root
+    parsed = [Expression.parse("x = :limit", {"limit": Literal(value)}) for value in (1, 2)]
+    assert parsed[0].root != parsed[1].root
