@@ -234,7 +234,7 @@ def _pattern(document: Mapping[str, Any], schema: Schema) -> Pattern:
 
 def _parsed(key: tuple[str, Schema]) -> Pattern:
     document, schema = key
-    return Pattern.from_document(from_json(document)).validate(schema)
+    return Pattern.from_document(from_json(document), schema=schema)
 
 
 _patterns = BoundedCache(_parsed, capacity=4_000_000, size_of=lambda key, _pattern: len(key[0]))

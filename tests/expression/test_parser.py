@@ -12,6 +12,7 @@ from cep.expression import (
     Field,
     columns_of,
 )
+from cep.expression.tree import Literal
 
 
 def refused(text: str) -> ExpressionError:
@@ -217,3 +218,9 @@ def test_a_backslash_in_a_text_is_a_backslash_everywhere(condition: str) -> None
     assert match_recognize(clause, rows, schema=schema).rows == [(events[0]["image"], "it\\")]
     written = Expression.parse(str(Expression.parse(condition)))
     assert written == Expression.parse(condition)
+
+
+def test_a_text_is_parsed_once_unless_it_names_parameters() -> None:
+    assert Expression.parse("x = 1").root is Expression.parse("x = 1").root
+    parsed = [Expression.parse("x = :limit", {"limit": Literal(value)}) for value in (1, 2)]
+    assert parsed[0].root != parsed[1].root

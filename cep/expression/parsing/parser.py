@@ -14,6 +14,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from cep.bounded_cache import BoundedCache
 from cep.expression import tree
 from cep.expression.errors import ExpressionError, UnknownParameter, near_name, problem_at
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
@@ -105,6 +106,10 @@ def parse(text: str, constants: Constants = NO_CONSTANTS) -> Node:
 
 def parse_with(text: str, constants: Constants) -> tuple[Node, Constants]:
     """Return the tree of a SQL expression, and the parameters that it uses; else as `parse`."""
+    return (_trees[text], NO_CONSTANTS) if not constants else _translated(text, constants)
+
+
+def _translated(text: str, constants: Constants) -> tuple[Node, Constants]:
     try:
         translation = _Translation(text, constants)
         root = translation.node(read_sql(text))
@@ -112,6 +117,15 @@ def parse_with(text: str, constants: Constants) -> tuple[Node, Constants]:
     except RecursionError:
         # Rows of NOT or of minus signs, or a caller that is deep in the stack itself.
         raise too_large(text, "levels of nesting", len(text), MAX_BRACKET_DEPTH) from None
+
+
+_trees: Final[BoundedCache[str, Node]] = BoundedCache(
+    lambda text: _translated(text, NO_CONSTANTS)[0],
+    capacity=500_000,
+    size_of=lambda text, _tree: len(text),
+)
+"""Trees of texts without parameters, so many characters: rules have conditions in common, and one
+rule is read more than once on its way into a job."""
 
 
 class _Translation:
