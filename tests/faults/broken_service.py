@@ -26,8 +26,8 @@ STREAM: Final[dict[str, Any]] = {
 _PART: Final = b" " * 65_536
 
 
-def rule(rule_id: Any, action: str, version: Any = 1) -> dict[str, Any]:
-    """Return a processor of a snapshot that finds one action of each user."""
+def rule(rule_id: Any, action: str, version: Any = 1, **more: Any) -> dict[str, Any]:
+    """Return a processor of a snapshot that finds one action of each user; its version has more."""
     definition = {
         "pattern": {"steps": [{"name": "step", "where": f"action = '{action}'"}]},
         "key_by": ["user"],
@@ -38,11 +38,10 @@ def rule(rule_id: Any, action: str, version: Any = 1) -> dict[str, Any]:
         "effective_until_ms": None,
         "definition": definition,
     }
-    return {"id": rule_id, "paused": False, "versions": [published]}
+    return {"id": rule_id, "paused": False, "versions": [published | more]}
 
 
 def snapshot(*processors: Any, epoch: Any = 1, **stream: Any) -> dict[str, Any]:
-    """Return a snapshot with these processors."""
     return {"format": 1, "epoch": epoch, "stream": STREAM | stream, "processors": list(processors)}
 
 
@@ -115,7 +114,6 @@ class BrokenService:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
         return f"http://127.0.0.1:{self.port}"
 
     def behave(self, behaviour: Behaviour) -> None:

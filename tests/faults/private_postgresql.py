@@ -6,7 +6,6 @@ initdb ──► data directory of its own ──pg_ctl──► server on a fre
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 import pytest
+
+from tests.ports import free_port
 
 _USER: Final = "postgres"
 _PLACES: Final = "/usr/lib/postgresql/*/bin"
@@ -34,16 +35,10 @@ class PrivatePostgresql:
 
     @property
     def url(self) -> str:
-        """Its database, for everybody on this machine."""
         return f"postgresql://{_USER}@127.0.0.1:{self.port}/postgres"
 
     def restart(self, mode: Literal["fast", "immediate"]) -> None:
-        """End it, cleanly or as a crash would, and start it again.
-
-        Args:
-            mode: fast cuts connections and writes everything down; immediate does not, so that
-                the next start recovers from the log.
-        """
+        """End it cleanly, or as a crash would, and start it again."""
         self.stop(mode)
         self.start()
 
@@ -52,16 +47,13 @@ class PrivatePostgresql:
         self._ctl("stop", "-m", mode)
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections."""
         log = self.directory / "log"
         self._ctl("start", "-l", str(log), "-o", f"-p {self.port} {_SETTINGS}{self.directory}")
 
     def end(self) -> None:
-        """End it for good."""
         self._ctl("stop", "-m", "immediate")
 
     def initialise(self) -> None:
-        """Make its data directory."""
         self._run("initdb", "-D", str(self._data), "-A", "trust", "-U", _USER, "--no-sync")
 
     @property
@@ -98,10 +90,7 @@ def private_postgresql() -> Iterator[PrivatePostgresql]:
     with tempfile.TemporaryDirectory(prefix="percept-postgresql-") as directory:
         if os.geteuid() == 0:
             shutil.chown(directory, _USER)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        cluster = PrivatePostgresql(Path(directory), programs[-1], port)
+        cluster = PrivatePostgresql(Path(directory), programs[-1], free_port())
         cluster.initialise()
         cluster.start()
         try:

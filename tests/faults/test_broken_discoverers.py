@@ -100,14 +100,8 @@ WRONG_RULES: Final[dict[str, Any]] = {
     "no object": "rule",
     "nothing": None,
     "no versions": rule("none", "x") | {"versions": []},
-    "a time beyond all": {
-        **rule("late", "x"),
-        "versions": [rule("late", "x")["versions"][0] | {"effective_from_ms": 10**30}],
-    },
-    "no definition": {
-        **rule("undefined", "x"),
-        "versions": [rule("late", "x")["versions"][0] | {"definition": {}}],
-    },
+    "a time beyond all": rule("late", "x", effective_from_ms=10**30),
+    "no definition": rule("undefined", "x", definition={}),
 }
 
 TRIED_BY_A_JOB: Final = (
@@ -129,9 +123,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discoverers.clock.Backoff.seconds", lambda _self, _failures: 0.05)
 
 
+def of_service(service: BrokenService) -> dict[str, Any]:
+    return {"type": "http", "url": service.url, "token_env": "TOKEN"}
+
+
 def discovery_of(service: BrokenService) -> BackgroundDiscovery:
-    options = {"type": "http", "url": service.url, "token_env": "TOKEN", "timeout_seconds": 2}
-    return running(options, {"TOKEN": "secret"})
+    return running(of_service(service) | {"timeout_seconds": 2}, {"TOKEN": "secret"})
 
 
 def rules_of(discovery: BackgroundDiscovery) -> set[str]:
@@ -184,13 +181,7 @@ def test_a_job_finds_everything_while_its_source_of_rules_is_broken(
     service.behave(answers(snapshot(GOOD)))
     document = job_document(
         stream="logins",
-        discoverer={
-            "type": "http",
-            "url": service.url,
-            "token_env": "TOKEN",
-            "timeout_seconds": 0.5,
-            "wait_seconds": 0,
-        },
+        discoverer=of_service(service) | {"timeout_seconds": 0.5, "wait_seconds": 0},
     )
     with JobProcess(tmp_path, document, {"TOKEN": "secret"}) as job:
 

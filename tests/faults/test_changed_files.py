@@ -67,7 +67,6 @@ def amounts(folder: Path) -> list[Any]:
 
 
 def told(folder: Path) -> list[str]:
-    """Return the names of files that error rows tell of."""
     rows = [row for row in written(folder) if row["kind"] == "error"]
     return [row["events"]["file"].rpartition("/")[2] for row in rows]
 

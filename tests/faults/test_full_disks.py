@@ -28,23 +28,11 @@ from tests.processor_runtime.written_rows import written
 
 pytestmark = pytest.mark.faults
 
+FAIL = {"name": "fail", "where": "action = 'fail'"}
+LOGIN = {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"}
 RULES: list[dict[str, Any]] = [
-    {
-        "name": "logins",
-        "schema": "user STRING, action STRING, ts BIGINT",
-        "event_time_column": "ts",
-    },
-    {
-        "id": "guess",
-        "stream": "logins",
-        "pattern": {
-            "steps": [
-                {"name": "fail", "where": "action = 'fail'"},
-                {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
-            ]
-        },
-        "key_by": ["user"],
-    },
+    STREAM | {"schema": "user STRING, action STRING, ts BIGINT", "allowed_delay_ms": 0},
+    processor_document(id="guess", pattern={"steps": [FAIL, LOGIN]}),
 ]
 EVENTS_A_FILE = 3_000
 

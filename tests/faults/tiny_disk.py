@@ -36,7 +36,6 @@ class TinyDisk:
         spare.unlink()
 
     def make_room(self) -> None:
-        """Take away what it was filled with."""
         self._filler.unlink()
 
 
