@@ -98,7 +98,9 @@ def test_limits_are_errors_with_numbers(text: str, given: int, limit: int) -> No
 
 
 def test_a_row_of_two_thousand_nots_is_refused_not_overflowing_the_stack() -> None:
-    assert isinstance(refused("NOT " * 2000 + "a"), ExpressionTooLarge)
+    negated = refused("NOT " * 2000 + "a")
+    assert isinstance(negated, ExpressionTooLarge)
+    assert "65 levels of nesting, at most 64" in str(negated)
 
 
 def test_long_rows_of_and_and_or_are_not_deep() -> None:

@@ -21,7 +21,6 @@ from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERA
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.foreign import FUNCTIONS as FOREIGN_FUNCTIONS
 from cep.expression.parsing.syntax import (
-    MAX_BRACKET_DEPTH,
     foreign_refusal,
     read_sql,
     refusal,
@@ -116,7 +115,7 @@ def _translated(text: str, constants: Constants) -> tuple[Node, Constants]:
         return root, {name: constants[name] for name in sorted(translation.used)}
     except RecursionError:
         # Rows of NOT or of minus signs, or a caller that is deep in the stack itself.
-        raise too_large(text, "levels of nesting", len(text), MAX_BRACKET_DEPTH) from None
+        raise too_large(text, "levels of nesting", MAX_TREE_DEPTH + 1, MAX_TREE_DEPTH) from None
 
 
 _trees: Final[BoundedCache[str, Node]] = BoundedCache(
