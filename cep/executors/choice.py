@@ -84,5 +84,7 @@ def interpreted_rules(shapes: Iterable[Shape]) -> dict[str, str]:
     for shape in shapes:
         choice = code_or_reason(shape.machine)
         if isinstance(choice, Interpreted):
-            reasons.update((member.rule, choice.reason) for member in shape.members)
+            # Rules of one shape run as one machine.
+            where = ", in it or in a rule with the same steps" if len(shape.members) > 1 else ""
+            reasons.update((member.rule, choice.reason + where) for member in shape.members)
     return reasons
