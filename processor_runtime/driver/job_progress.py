@@ -24,10 +24,11 @@ VersionOf = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """What a shard held after its newest batch."""
+    """What a shard held after its newest batch, and what ran in Python there."""
 
     partial_matches: dict[str, int]
     state_bytes: int
+    interpreted_reasons: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -49,7 +50,6 @@ class JobProgress:
     _counts: EventCounts = field(default_factory=EventCounts)
     _rules: dict[VersionOf, RuleCounts] = field(default_factory=dict)
     _sizes: dict[int, _Size] = field(default_factory=dict)
-    _interpreted: dict[VersionOf, str] = field(default_factory=dict)
 
     def add(
         self,
@@ -69,11 +69,11 @@ class JobProgress:
         counts = EventCounts(newest_ms=pin.record.newest_ms)
         for status in statuses:
             counts.add(status.counts)
-            self._sizes[status.shard] = _Size(status.partial_matches, status.state_bytes)
+            self._sizes[status.shard] = _Size(
+                status.partial_matches, status.state_bytes, status.interpreted_reasons
+            )
             for rule_id, rule_counts in status.rules.items():
                 self._count(_version_of(rule_id), rule_counts)
-            for rule_id, reason in status.interpreted_reasons.items():
-                self._interpreted[_version_of(rule_id)] = reason
         rate = counts.events * 1_000 / max(duration_ms, 1)
         return replace(
             self._status_after(pin.clock_after(statuses), pin.timeline, counts),
@@ -161,12 +161,18 @@ class JobProgress:
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
         open_now, state_bytes = self._held_by_version()
+        reasons = {
+            _version_of(rule_id): reason
+            for size in self._sizes.values()
+            for rule_id, reason in size.interpreted_reasons.items()
+        }
         found: dict[VersionOf, VersionStatus] = {}
         for interval in timeline.intervals:
             state = _state(interval, self.newest_ms)
             if state is not None:
                 key = (interval.processor_id, interval.version)
-                found[key] = self._status(interval, state, open_now[key], state_bytes[key])
+                status = self._status(interval, state, open_now[key], state_bytes[key])
+                found[key] = replace(status, interpreted_reason=reasons.get(key, ""))
         for processor_id, number in timeline.paused:
             found[processor_id, number] = VersionStatus(
                 processor_id,
@@ -232,7 +238,6 @@ class JobProgress:
             state_bytes=state_bytes,
             last_match_ms=counts.last_match_ms,
             throttled_until_ms=self.throttled_until_ms.get(interval.processor_id),
-            interpreted_reason=self._interpreted.get(key, ""),
         )
 
     def _steps(self, version: VersionOf) -> dict[str, StepCounts]:

@@ -52,6 +52,19 @@ def test_versions_share_the_bytes_of_each_shard_by_their_partial_matches() -> No
     assert status.state_bytes == 1_400
 
 
+def test_why_a_version_runs_in_python_is_as_each_shard_says_it_now() -> None:
+    """It may be for a rule with the same steps, which is deleted."""
+    progress = JobProgress(shards=2)
+    record = BatchRecord(0, 1, 50, 200, 0, "", "")
+    reasons = {NEW.rule_id: "a condition that calls Python"}
+    shards = [ShardStatus(number, interpreted_reasons=reasons) for number in range(2)]
+    said = [
+        progress.add(pin(record, NEW), statuses, 10).versions[0].interpreted_reason
+        for statuses in (shards, shards[:1], [ShardStatus(0)], [ShardStatus(1)])
+    ]
+    assert said == ["a condition that calls Python"] * 3 + [""]
+
+
 def test_a_job_that_goes_on_tells_what_runs_before_its_first_batch() -> None:
     progress = JobProgress(shards=1)
     resumed = progress.resumed(BatchRecord(7, 3, 50, 200, 0, "", ""), Timeline((OLD, NEW)))
