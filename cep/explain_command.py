@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from cep.definition.one_rule import RuleRefused, rule_of_text
-from cep.executors.choice import interpreted_rules
+from cep.executors.choice import choices_of, interpreted_rules
 from cep.explain.dot import dot
 from cep.explain.explanation import Source, as_pattern, as_sql, explained, normalised, states_of
 from cep.explain.svg import svg
@@ -139,8 +139,8 @@ def _written(source: Source, form: Form, key: list[str], time: str) -> str:
         case Form.SVG:
             return svg(states_of(source))
         case Form.JSON:
-            message = explained(source, key_by=key, time_column=time)
-            return json.dumps(message, indent=2, ensure_ascii=False)
+            drawn = explained(source, key_by=key, time_column=time)
+            return json.dumps(drawn, indent=2, ensure_ascii=False)
         case Form.SQL:
             return as_sql(source, key_by=key, time_column=time)
         case Form.PATTERN:
@@ -151,7 +151,8 @@ def _executor_text(source: Source, schema: Schema | None) -> str:
     """Return what moves the partial matches of a pattern in a job, in a sentence."""
     if any(signed_codes(source)):  # which is not loaded here
         return "Runs in Python: a condition that calls Python."
-    reasons = interpreted_rules(KeyedMatcher({"": Pattern(source)}, schema=schema).shapes)
+    matcher = KeyedMatcher({"": Pattern(source)}, schema=schema)
+    reasons = interpreted_rules(choices_of(matcher.shapes))
     return f"Runs in Python: {reasons['']}." if reasons else "Runs in compiled code."
 
 

@@ -6,13 +6,20 @@ EventColumns ──► CompiledShapes ──────────────
 
 import heapq
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from cep.executors.choice import compiled_shapes, encoded_shapes
+from cep.executors.choice import (
+    Choices,
+    choices_of,
+    compiled_shapes,
+    encoded_shapes,
+    interpreted_rules,
+)
 from cep.keyed.event_columns import DetectionsAt, EventColumns, Moment
 from cep.keyed.found_columns import FoundBlock, FoundColumns, blocks_of, by_moment
 from cep.keyed.matcher import KeyedMatcher
@@ -40,6 +47,11 @@ class ColumnMatcher:
         self._compiles = compiles
         self._compiled: CompiledShapes | None = None
         self._encoded: EncodedShapes | None = None
+
+    @cached_property
+    def interpreted_reasons(self) -> dict[str, str]:
+        """Why rules run in Python, by rule; those that compiled code can run are left out."""
+        return interpreted_rules(self._choices)
 
     def process(self, events: EventColumns[EventKind]) -> Iterator[list[Detection]]:
         """Process events; yield all that one event has brought, or time as it went to that of one.
@@ -96,8 +108,12 @@ class ColumnMatcher:
     def _compiled_shapes(self) -> "CompiledShapes | None":
         """Return the shapes that compiled code can run; `None` until it is there."""
         if self._compiled is None and self._compiles:
-            self._compiled = compiled_shapes(self._matcher)
+            self._compiled = compiled_shapes(self._matcher, self._choices)
         return self._compiled
+
+    @cached_property
+    def _choices(self) -> Choices:
+        return choices_of(self._matcher.shapes)
 
     def _one_by_one(
         self, events: EventColumns[EventKind], without: Collection[int]

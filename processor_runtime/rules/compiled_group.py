@@ -8,14 +8,13 @@ timelines they are in.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
 
-from cep.executors.choice import interpreted_rules
 from cep.executors.column_matcher import ColumnMatcher
 from cep.expression import DataType, Schema, row_reader
 from cep.expression.types import to_polars
@@ -95,11 +94,6 @@ class CompiledGroup:
         self.layout_digest = content_hash([self.columns, layout(self.matcher)])[:16]
         self._key = key_columns(key_by, schema)
         self._schema = schema
-
-    @cached_property
-    def interpreted_reasons(self) -> Mapping[str, str]:
-        """Why rules run in Python, by rule; those that compiled code can run are left out."""
-        return interpreted_rules(self.matcher.shapes)
 
     @property
     def is_keyed(self) -> bool:

@@ -239,7 +239,7 @@ class ShardMatcher:
         for rule_id, count in matcher.released.items():
             self.status.rule(rule_id).released += count
         self.status.partial_matches |= matcher.header.partial_matches
-        self.status.interpreted_reasons |= group.compiled.interpreted_reasons
+        self.status.interpreted_reasons |= group.compiled.batch_matcher.interpreted_reasons
         self.status.stopped += [
             rule
             for rule in matcher.header.stopped

@@ -14,7 +14,7 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
-from cep.executors.choice import interpreted_rules
+from cep.executors.choice import choices_of, interpreted_rules
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.written_runs import PAYLOAD_EVENTS, WrittenRuns
@@ -145,7 +145,7 @@ def test_random_conditions(
     rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]
 ) -> None:
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    event(f"compiled: {not interpreted_rules([shape])}")
+    event(f"compiled: {not interpreted_rules(choices_of([shape]))}")
     both_are_alike(rules, frame_of(rows), sizes)
 
 
@@ -190,13 +190,13 @@ def two_steps(condition: str) -> dict[str, Pattern]:
 )
 def test_which_conditions_are_compiled(condition: str, *, is_compiled: bool) -> None:
     (shape,) = BatchMatcher(two_steps(condition), schema=SCHEMA).matcher.shapes
-    assert (not interpreted_rules([shape])) == is_compiled
+    assert (not interpreted_rules(choices_of([shape]))) == is_compiled
 
 
 def test_conditions_in_python_are_not_compiled() -> None:
     rules = {"r": Pattern.begin("a").where(lambda event, _context: bool(event))}
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    assert interpreted_rules([shape])
+    assert interpreted_rules(choices_of([shape]))
 
 
 def sized(*sizes: int) -> pl.DataFrame:
@@ -246,7 +246,7 @@ def on_all_pairs(conditions: list[str]) -> None:
     ]
     rules = {each: Pattern.begin("a").next("b").where(each) for each in conditions}
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    assert not interpreted_rules([shape])
+    assert not interpreted_rules(choices_of([shape]))
     found = both_are_alike(rules, frame_of(rows), [len(pairs), 60])
     assert any("'b'" in text for part in found for text in part)
 
@@ -264,7 +264,7 @@ def test_rules_whose_conditions_differ_part_and_go_on_together() -> None:
         for number in range(60)
     }
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    assert not interpreted_rules([shape])
+    assert not interpreted_rules(choices_of([shape]))
     found = both_are_alike(rules, sized(*[1, 3, 9, 2, 5, 12, 4, 4, 8, 20] * 3), [4, 1, 9])
     told = {text[:6] for part in found for text in part if "'c'" in text}
     assert {f"('{rule}'" for rule in rules} <= told

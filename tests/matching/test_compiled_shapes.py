@@ -14,7 +14,7 @@ from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
-from cep.executors.choice import interpreted_rules
+from cep.executors.choice import choices_of, interpreted_rules
 from cep.executors.compiled import shape_events
 from cep.keyed.key_state import encode_keys
 from cep.keyed.shapes import Detection
@@ -115,7 +115,7 @@ def test_random_patterns(
             except PatternError:
                 reject()
     shapes = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
-    compilable = [shape for shape in shapes if not interpreted_rules([shape])]
+    compilable = [shape for shape in shapes if not interpreted_rules(choices_of([shape]))]
     event(f"compiled: {len(compilable)} of {len(shapes)}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shape_events, "_MOST_PICKED", most_picked)  # others are filtered
@@ -295,7 +295,7 @@ MANY_RULES = rules_of_one_shape(f"price > {number % 5}" for number in range(150)
 def test_more_rules_than_an_integer_has_bits_run_in_several_machines() -> None:
     shapes = BatchMatcher(MANY_RULES, schema=SCHEMA).matcher.shapes
     assert [len(shape.members) for shape in shapes] == [62, 62, 26]
-    assert not interpreted_rules(shapes)
+    assert not interpreted_rules(choices_of(shapes))
     rows = letters("ab" * 40)
     compiled = outcome(MANY_RULES, rows, [3], "compiled")
     assert compiled == outcome(MANY_RULES, rows, [3], "interpreted")
@@ -310,14 +310,14 @@ def test_without_compiled_code_one_machine_has_them_all(monkeypatch: pytest.Monk
 def test_very_many_rules_are_together_in_one_machine() -> None:
     more = MANY_RULES | {f"more-{name}": pattern for name, pattern in MANY_RULES.items()}
     (shape,) = BatchMatcher(more, schema=SCHEMA).matcher.shapes
-    assert interpreted_rules([shape])
+    assert interpreted_rules(choices_of([shape]))
 
 
 def test_very_many_rules_that_begin_at_different_events_run_in_several_machines() -> None:
     narrow = rules_of_one_shape(f"name = 'a' AND price = {number}" for number in range(200))
     shapes = BatchMatcher(narrow, schema=SCHEMA).matcher.shapes
     assert [len(shape.members) for shape in shapes] == [62, 62, 62, 14]
-    assert not interpreted_rules(shapes)
+    assert not interpreted_rules(choices_of(shapes))
     rows = letters("ab" * 40)
     found = outcome(narrow, rows, [3], "compiled")
     assert found == outcome(narrow, rows, [3], "interpreted")
