@@ -4,7 +4,7 @@ import contextlib
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
 from sqlalchemy.orm.interfaces import LoaderOption
 
-from api.matches.counting import Tally
+from api.matches.counting import OfRule, Tally
 from api.matches.filters import MatchFilter, MatchSort
 from api.matches.tables import Match, MatchCount, MatchLog, MatchTriage
 from contract.service.matches import OPEN
@@ -281,21 +281,24 @@ def is_kept() -> ColumnElement[bool]:
 
 def count_added(session: Session, stream: str, added: Sequence[Match]) -> None:
     """Count matches that are new, or that were removed and are there again."""
-    decisions = _decisions(session, stream, [match.match_id for match in added])
     tally = Tally()
-    for match in added:
-        decision = decisions.get(match.match_id)
-        tally.add(decision or match, decision.status if decision else OPEN)
+    for match, status in _with_statuses(session, stream, added):
+        tally.add(match, status)
     tally.save(session, stream)
 
 
-def _decisions(
-    session: Session, stream: str, match_ids: Sequence[str]
-) -> dict[str, Row[str, str, str, int, str]]:
+def _with_statuses(
+    session: Session, stream: str, found: Sequence[Match] | Sequence[Row[str, str, str, int]]
+) -> Iterator[tuple[OfRule, str]]:
+    """Yield matches with their status; in place of those that were decided, what was decided."""
+    match_ids = [match.match_id for match in found]
     query = select(MatchTriage.match_id, *_COUNTED_BY, MatchTriage.status)
     of_these = MatchTriage.stream == stream, MatchTriage.match_id.in_(match_ids)
-    found = session.execute(query.where(*of_these, MatchTriage.status != OPEN))
-    return {row.match_id: row for row in found}
+    decided = session.execute(query.where(*of_these, MatchTriage.status != OPEN))
+    decisions = {row.match_id: row for row in decided}
+    for match in found:
+        decision = decisions.get(match.match_id)
+        yield (match, OPEN) if decision is None else (decision, decision.status)
 
 
 def _forget_oldest(
@@ -309,11 +312,9 @@ def _forget_oldest(
         execution_options={"synchronize_session": False},
     ).all()
     if removed:
-        decisions = _decisions(session, stream, [match.match_id for match in removed])
         tally = Tally()
-        for match in removed:
-            decision = decisions.get(match.match_id)
-            tally.remove(decision or match, decision.status if decision else OPEN)
+        for match, status in _with_statuses(session, stream, removed):
+            tally.remove(match, status)
         tally.save(session, stream)
     return len(removed)
 
