@@ -89,8 +89,8 @@ def service_command(command: Callable[Concatenate[Client, ...], None]) -> Callab
     run.__signature__ = signature(command).replace(  # type: ignore[attr-defined] # Typer reads it
         parameters=[each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
     )
-    message = getdoc(command) or ""
-    run.__doc__ = message if "Exit code" in message else f"{message}\n\n{EXIT_CODES}"
+    text = getdoc(command) or ""
+    run.__doc__ = text if "Exit code" in text else f"{text}\n\n{EXIT_CODES}"
     return run
 
 

@@ -88,8 +88,8 @@ def table(columns: Sequence[str], rows: Iterable[Iterable[Any]], count: int, *no
         f"<tr>{''.join(map(_cell, row))}</tr>" for row in islice(rows, min(count, _MOST_ROWS))
     )
     more = f"… and {count - _MOST_ROWS:,} more" if count > _MOST_ROWS else ""
-    message = "".join(f"<p>{_text(note)}</p>" for note in (more, *notes) if note)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{message}"
+    below = "".join(f"<p>{_text(note)}</p>" for note in (more, *notes) if note)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
 def _cell(value: Any) -> str:

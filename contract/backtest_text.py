@@ -96,8 +96,8 @@ def _bars(rule: RuleReport) -> tuple[str, str]:
     if rule.counted_by in {"month", "year"}:
         busiest = sorted(rule.by_hour.items(), key=lambda each: -each[1])[:_TOP]
         length = len("2026-11" if rule.counted_by == "month" else "2026")
-        message = ", ".join(f"{begin[:length]} {count:,}" for begin, count in busiest)
-        return f"busiest {rule.counted_by}s", message
+        periods = ", ".join(f"{begin[:length]} {count:,}" for begin, count in busiest)
+        return f"busiest {rule.counted_by}s", periods
     # Events after the year 9999 are not usable, so that every hour can be read.
     hours = {instant_ms(hour): count for hour, count in rule.by_hour.items()}
     step_ms, name = _HOUR_MS, "by hour"
@@ -110,8 +110,8 @@ def _bars(rule: RuleReport) -> tuple[str, str]:
     first, last = min(counts), max(counts)
     if last - first >= _MOST_BARS:
         days = counts.most_common(_TOP)
-        message = ", ".join(f"{iso_text(day * step_ms)[:10]} {count:,}" for day, count in days)
-        return "busiest days", message
+        listed = ", ".join(f"{iso_text(day * step_ms)[:10]} {count:,}" for day, count in days)
+        return "busiest days", listed
     most = max(counts.values())
     bars = "".join(
         _BARS[-(-counts[step] * (len(_BARS) - 1) // most)] for step in range(first, last + 1)

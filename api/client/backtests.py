@@ -85,9 +85,9 @@ class BacktestClient:
         ends_at = time.monotonic() + timeout_seconds
         while not (found := self.read(number)).has_ended:
             if time.monotonic() >= ends_at:
-                message = "" if self.workers(found.stream) else f"; {NO_WORKER}"
+                hint = "" if self.workers(found.stream) else f"; {NO_WORKER}"
                 raise NotEnded(
-                    f"backtest {number} is {found.state} after {timeout_seconds:g} s{message}"
+                    f"backtest {number} is {found.state} after {timeout_seconds:g} s{hint}"
                 )
             time.sleep(_POLL_SECONDS)
         return found

@@ -38,11 +38,11 @@ def wait_until_running(
             return running
         remaining_seconds = ends_at - time.monotonic()
         if remaining_seconds <= 0:
-            message = ", ".join(f"{job}: {state}" for job, state in states.items())
+            found = ", ".join(f"{job}: {state}" for job, state in states.items())
             raise NotRunning(
                 f"version {version} of {running.processor_id} does not run everywhere after "
                 f"{patience.timeout_seconds:g} s; "
-                f"{message or f'no job of stream {running.stream} is alive'}"
+                f"{found or f'no job of stream {running.stream} is alive'}"
             )
         time.sleep(min(patience.poll_seconds, remaining_seconds))
 

@@ -95,11 +95,11 @@ def _switch(  # noqa: PLR0913 - two commands in one
 ) -> None:
     failed = False
     for rule in rules_named(client, names):
-        message = f"{rule.state}, version {rule.version}"
+        now = f"{rule.state}, version {rule.version}"
         if rule.is_paused == (done == "paused"):
-            say(f"{rule.id}: nothing to do, it is {message}")
+            say(f"{rule.id}: nothing to do, it is {now}")
         elif dry_run:
-            say(f"{rule.id}: would be {done}; it is {message}")
+            say(f"{rule.id}: would be {done}; it is {now}")
         else:
             try:
                 change(rule.id, if_match=rule.etag, comment=comment)

@@ -35,13 +35,13 @@ def snooze(writing: Writing, processor: Processor, wanted: NewSnooze) -> Snooze:
     """
     lock(writing, processor, _ANY_STATE)
     until_ms = _until_ms(wanted, writing.now_ms)
-    message = f"until {iso_text(until_ms)}"
+    end = f"until {iso_text(until_ms)}"
     epoch = record_epoch(
         writing,
         "snooze.begin",
         stream=processor.stream,
         processor_id=processor.id,
-        subject=message if wanted.key is None else f"key {wanted.key}, {message}",
+        subject=end if wanted.key is None else f"key {wanted.key}, {end}",
     )
     for known in repository.open_snoozes(writing.session, processor.stream):
         is_same = (known.processor_id, known.key_text) == (processor.id, wanted.key)

@@ -237,5 +237,5 @@ def _text(whole: Expression, node: Node) -> str:
 
 def _values(part: Expression) -> str:
     """Return the values of the parameters that a part of a condition names."""
-    message = ", ".join(f":{name} = {display_text(value)}" for name, value in part.parameters)
-    return f" ({message})" if message else ""
+    values = ", ".join(f":{name} = {display_text(value)}" for name, value in part.parameters)
+    return f" ({values})" if values else ""

@@ -45,9 +45,9 @@ def span_lines(name: str, report: SpanReport) -> Iterator[Line]:
     if report.event_count:
         yield "  events that fit, looked at alone:", ""
         for step, condition in report.conditions.items():
-            message = f"where {' '.join(condition.split())}" if condition else "every event"
+            wanted = f"where {' '.join(condition.split())}" if condition else "every event"
             fits = report.fits[step]
-            yield f"    {fits:>5,}  {step} {message}", "" if fits else "red"
+            yield f"    {fits:>5,}  {step} {wanted}", "" if fits else "red"
     yield from _match_lines(report)
     yield from _attempts_lines(report)
 
@@ -175,8 +175,8 @@ def nearest_lines(nearest: NearestEvent, line: EventLine) -> Iterator[Line]:
 
 def _read(part: UnmetPart) -> str:
     values = (f"{name} = {json_text(value)}" for name, value in part.values.items())
-    message = ", ".join(values)
-    return f", with {message}" if message else ""
+    listed = ", ".join(values)
+    return f", with {listed}" if listed else ""
 
 
 def json_text(value: Any) -> str:

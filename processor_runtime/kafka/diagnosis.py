@@ -138,11 +138,11 @@ def _of_tls(
 def _of_handshake(error: ssl.SSLError, address: str) -> Diagnosis:
     reason = str(error.reason or "").lower()
     if "alert" in reason:
-        message = reason.rpartition("alert_")[2].replace("_", " ")
-        if "certificate" in message or "ca" in message.split():
-            message = f"{address} does not take the certificate of this client ({message})"
-            return Diagnosis(message, _CLIENT)
-        return Diagnosis(f"{address} refuses TLS ({message})", "Look at the logs of the broker")
+        alert = reason.rpartition("alert_")[2].replace("_", " ")
+        if "certificate" in alert or "ca" in alert.split():
+            refusal = f"{address} does not take the certificate of this client ({alert})"
+            return Diagnosis(refusal, _CLIENT)
+        return Diagnosis(f"{address} refuses TLS ({alert})", "Look at the logs of the broker")
     if "wrong_version" in reason or "record_layer" in reason:
         return Diagnosis(f"{address} does not speak TLS", _PLAIN)
     return _not_tls(address)

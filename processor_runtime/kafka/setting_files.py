@@ -75,9 +75,9 @@ def _own(settings: Mapping[str, str]) -> Iterator[str]:
         if error.reason == "KEY_VALUES_MISMATCH":
             yield f"kafka.ssl.key.location: {key} is not the key of {certificate}"
         elif b"ENCRYPTED" in Path(key).read_bytes():
-            message = "kafka.ssl.key.password is not its password" if password else "its password"
+            wrong = "kafka.ssl.key.password is not its password" if password else "its password"
             missing = "" if password else ", kafka.ssl.key.password, is missing"
-            yield f"kafka.ssl.key.location: {key} is encrypted, and {message}{missing}"
+            yield f"kafka.ssl.key.location: {key} is encrypted, and {wrong}{missing}"
         else:
             yield (
                 f"kafka.ssl.certificate.location, kafka.ssl.key.location: {certificate} or {key} "

@@ -46,6 +46,6 @@ class RowLimitExceeded(MatchingError):
     def telling(self, left_out: int) -> "RowLimitExceeded":
         """Return the same error, which says how many matches are left out for it."""
         is_one = left_out == 1
-        message = f"{left_out:,} {'match or timeout is' if is_one else 'matches or timeouts are'}"
-        remedy = f"{message} left out; {self.remedy}"
+        count = f"{left_out:,} {'match or timeout is' if is_one else 'matches or timeouts are'}"
+        remedy = f"{count} left out; {self.remedy}"
         return RowLimitExceeded(self.what, self.limit, remedy, is_of_batch=self.is_of_batch)
