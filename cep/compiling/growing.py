@@ -3,10 +3,12 @@
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cep.compiling.arrays import Floats, Ints
 from cep.compiling.functions import compiled
 
+Numbers = TypeVar("Numbers", Ints, NDArray[np.uint8])
 Rows = TypeVar("Rows", Ints, Floats)
 
 
@@ -21,10 +23,10 @@ def with_room(rows: Rows, wanted: int) -> Rows:
 
 
 @compiled
-def with_places(numbers: Ints, wanted: int) -> Ints:
-    """Return an array of as many numbers at least, with what is in it."""
+def with_places(numbers: Numbers, wanted: int) -> Numbers:
+    """Return an array of as many numbers or bytes at least, with what is in it."""
     if wanted <= len(numbers):
         return numbers
-    grown = np.empty(max(wanted, 2 * len(numbers)), np.int64)
+    grown = np.empty(max(wanted, 2 * len(numbers)), numbers.dtype)
     grown[: len(numbers)] = numbers
     return grown

@@ -9,9 +9,7 @@ Source: MessagePack specification, "Formats"; `cep.nfa.codec.pack_values`.
 
 from typing import Final
 
-import numpy as np
-
-from cep.compiling import compiled, in_place
+from cep.compiling import in_place
 from cep.nfa_kernel.texts.byte_copying import Bytes
 
 MALFORMED: Final = -1
@@ -198,13 +196,3 @@ def write_array(data: Bytes, place: int, count: int) -> int:
     is_short = count < 1 << 16
     data[place] = _ARRAY_16 if is_short else _ARRAY_32
     return _write_unsigned(data, place + 1, count, 2 if is_short else 4)
-
-
-@compiled
-def with_bytes(data: Bytes, wanted: int) -> Bytes:
-    """Return an array of as many bytes at least, with what is in it."""
-    if wanted <= len(data):
-        return data
-    grown = np.empty(max(wanted, 2 * len(data)), np.uint8)
-    grown[: len(data)] = data
-    return grown

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, compiled
+from cep.compiling.growing import with_places
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays
 from cep.nfa_kernel.entries.compacting import Compacted
@@ -18,7 +19,6 @@ from cep.nfa_kernel.entries.packed_values import (
     MOST_BYTES_OF_NUMBER,
     MOST_BYTES_OF_SIZE,
     TRUE,
-    with_bytes,
     write_array,
     write_int,
 )
@@ -69,7 +69,7 @@ def payloads_of(  # noqa: C901 - one pass over all keys
         size += numbers * MOST_BYTES_OF_NUMBER
         for number in range(first_event, event_end):
             size += events[number, 2] - events[number, 1]
-        written = with_bytes(written, place + size)
+        written = with_places(written, place + size)
 
         place = write_array(written, place, 6)
         place = write_int(written, place, keys.sequences[key])
