@@ -95,7 +95,9 @@ def _code(source: ResidualSource, operands: Operands) -> Code:
     for name in {name for column in columns for name in columns_of(column.node)}:
         data_type = operands.schema.type_of((name,))
         if data_type is None or data_type.kind not in _PLAIN:
-            raise NotCompilable(f"a condition on {name} of an earlier event, of type {data_type}")
+            # The fields of a struct are left out: this is sent and shown, for each rule.
+            kind = "unknown" if data_type is None else data_type.kind
+            raise NotCompilable(f"a condition on {name} of an earlier event, of type {kind}")
     return code
 
 

@@ -316,3 +316,11 @@ def test_events_that_come_back_from_bytes_are_read_as_before() -> None:
             found[kind] = part, shape.machine.payload(state)
     assert found["compiled"] == found["interpreted"]
     assert len(found["compiled"][0]) == 2
+
+
+def test_the_reason_names_the_kind_of_a_struct_and_not_its_fields() -> None:
+    schema = Schema.from_ddl(f"s STRUCT<{', '.join(f'field_{n}: STRING' for n in range(500))}>")
+    pattern = Pattern.begin("a").followed_by("b").where("s.field_1 = a.s.field_1")
+    (shape,) = BatchMatcher({"r": pattern}, schema=schema).matcher.shapes
+    reason = "a condition on s of an earlier event, of type STRUCT"
+    assert interpreted_rules(choices_of([shape])) == {"r": reason}
