@@ -26,12 +26,10 @@ class KeyTexts:
 
     Args:
         json_texts: keys as JSON.
-        reprs: `repr` of that.
         places: of each find the place of its key.
     """
 
     json_texts: pa.StringArray
-    reprs: pa.StringArray
     places: Ints
 
 
@@ -46,7 +44,6 @@ class KeyTable:
     keys: Sequence[Hashable]
     _place_of: Ints = field(init=False)
     _json_texts: pa.StringArray = field(default_factory=lambda: texts([]))
-    _reprs: pa.StringArray = field(default_factory=lambda: texts([]))
 
     def __post_init__(self) -> None:
         self._place_of = np.full(len(self.keys), -1, np.int64)
@@ -64,9 +61,7 @@ class KeyTable:
         self._add(different)
         places = self._place_of[different][ranks]
         ends = np.cumsum([len(each) for each in key_numbers])
-        return [
-            KeyTexts(self._json_texts, self._reprs, part) for part in np.split(places, ends[:-1])
-        ]
+        return [KeyTexts(self._json_texts, part) for part in np.split(places, ends[:-1])]
 
     def _add(self, numbers: Ints) -> None:
         """Have the texts of these keys."""
@@ -76,12 +71,10 @@ class KeyTable:
         is_full = len(self._json_texts) + len(new) > _MOST_KEPT
         if is_full:
             new = numbers
-        made = list_texts([self.keys[number] for number in new.tolist()])
-        written, reprs = texts(made), texts([*map(repr, made)])
+        written = texts(list_texts([self.keys[number] for number in new.tolist()]))
         if is_full:
             self._place_of.fill(-1)
         else:
             written = pa.concat_arrays([self._json_texts, written])
-            reprs = pa.concat_arrays([self._reprs, reprs])
         self._place_of[new] = np.arange(len(written) - len(new), len(written))
-        self._json_texts, self._reprs = written, reprs
+        self._json_texts = written

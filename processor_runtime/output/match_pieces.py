@@ -1,6 +1,6 @@
-"""The texts that rows of matches are made of, in one table: identities and lines of thousands.
+"""The texts that rows of matches are made of, in one table: for hashes and lines of thousands.
 
-RuleVersions, Matches, outputs ──MatchPieces──► texts to be hashed to ids · lines of JSON
+RuleVersions, Matches, outputs ──MatchPieces──► texts to be hashed · lines of JSON
 """
 
 from dataclasses import dataclass
@@ -27,11 +27,9 @@ class MatchPieces:
     Args:
         data: all texts, one after the other.
         borders: where each begins; one more at the end.
-        heads: the number of the first of those of finders: how identities begin.
-        begins: how lines of finders begin, up to the id.
+        begins: the number of the first of those of finders: how their lines begin, up to the id.
         keys: the keys of matches.
-        key_reprs: `repr` of them.
-        times: how identities go on with the times of matches, up to their events.
+        times: their times, for the hash.
         events: their events.
         outputs: outputs; empty if they are NULL.
         has_output: whether they are not.
@@ -40,10 +38,8 @@ class MatchPieces:
 
     data: Bytes
     borders: Ints
-    heads: int
     begins: int
     keys: int
-    key_reprs: int
     times: int
     events: int
     outputs: int
@@ -55,31 +51,26 @@ class MatchPieces:
         cls, finders: RuleVersions, matches: Matches, outputs: pa.StringArray, epoch: int
     ) -> "MatchPieces":
         """Return the pieces of rows of an epoch."""
-        versions = zip(finders.processors.to_pylist(), finders.versions.to_pylist(), strict=True)
         begins = [
             f'{{"kind":"match","processor_id":{plain_json_text(processor)},"version":{version},'
             f'"epoch":{epoch},"match_id":"'
-            for processor, version in versions
+            for processor, version in finders.pairs()
         ]
         tables = [
-            finders.heads,
             texts(begins),
             matches.keys,
-            matches.key_repr,
             _times(matches),
             matches.events,
             outputs,
         ]
         firsts = np.cumsum([0, *map(len, tables[:-1])]).tolist()
-        heads, begun, keys, reprs, times, events, first = firsts
+        begun, keys, times, events, first = firsts
         table = pa.concat_arrays(tables)
         return cls(
             bytes_of(table),
             borders_of(table),
-            heads,
             begun,
             keys,
-            reprs,
             times,
             events,
             first,
@@ -93,20 +84,14 @@ class MatchPieces:
         times = self.times_ms
         return not len(times) or bool(times.min() >= EARLIEST_MS and times.max() <= LATEST_MS)
 
-    def identities(self, of_finder: Ints, of_match: Ints) -> list[memoryview]:
-        """Return the texts of which the ids of rows are hashes; see `match_ids.MatchIds`.
-
-        Args:
-            of_finder: of each row the place of its version.
-            of_match: that of its match.
-        """
+    def find_texts(self, finds: Ints) -> list[memoryview]:
+        """Return the texts of some matches that are hashed; see `match_ids.find_digests`."""
         # Only here, as numba is an extra, and takes half a second to import.
         from cep.nfa_kernel.texts.joining import join_octets, joined_sizes  # noqa: PLC0415
 
-        firsts = self.key_reprs, self.times, self.events
-        parts = [self.heads + of_finder, *(first + of_match for first in firsts)]
-        pieces = np.stack(parts, axis=1).ravel()
-        begins = joined_sizes(self.borders, pieces, np.arange(len(of_match) + 1) * len(parts))
+        firsts = self.times, self.keys, self.events
+        pieces = np.stack([first + finds for first in firsts], axis=1).ravel()
+        begins = joined_sizes(self.borders, pieces, np.arange(len(finds) + 1) * len(firsts))
         data = join_octets(self.data, self.borders, pieces, int(begins[-1])).data
         return [data[begin:end] for begin, end in pairwise(begins.tolist())]
 
@@ -141,4 +126,4 @@ class MatchPieces:
 
 def _times(matches: Matches) -> pa.StringArray:
     times = pl.DataFrame({"start": matches.start_ms, "end": matches.end_ms})
-    return series_texts(times.select(pl.format(", {}, {})", "start", "end")).to_series())
+    return series_texts(times.select(pl.format("{},{},", "start", "end")).to_series())

@@ -19,7 +19,7 @@ from cep.processor import (
 )
 from cep.row_search.matched import MatchedRows
 from processor_runtime.output.events.chained_events import ChainedEvents, EventsByStep, StepEvents
-from processor_runtime.output.match_ids import Identity, MatchIds
+from processor_runtime.output.match_ids import MatchIds, find_digests, rule_digest
 from processor_runtime.output.row_budget import RowBudget, check_size
 from processor_runtime.rows.event_block import EventTuple, event_time_ms
 from processor_runtime.rows.json_text import json_text, plain_json_text
@@ -118,10 +118,12 @@ class MatchRows:
         steps = matched.steps
         end_ms = found.time_ms
         kind: RowKind = "timeout" if found.is_timeout else "match"
-        identity: Identity = (rule.processor_id, rule.version, kind, key, start_ms, end_ms)
+        of_rule = rule_digest(rule.processor_id, rule.version, kind)
+        text = f"{start_ms},{end_ms},{key}{events}"
         if isinstance(found.cell, MatchedRows) and not steps:
             # Without events nothing else tells them apart.
-            identity = (*identity, found.cell.index)
+            text += str(found.cell.index)
+        (of_find,) = find_digests([text.encode()])
         is_select = type(rule.function) is SelectExpressions
         write = plain_json_text if is_select else json_text
         for tag, value in self._outputs(rule, steps, found):
@@ -138,7 +140,7 @@ class MatchRows:
                 rule.version,
                 self.clock.epoch,
                 key,
-                self.ids.match_id(identity, events),
+                self.ids.match_id(of_rule, of_find),
                 start_ms,
                 end_ms,
                 None if value is None else write(value),

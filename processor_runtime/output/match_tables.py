@@ -1,8 +1,9 @@
 """What many rows of matches are made of: the versions that found them, and the matches.
 
-finds of a shape ──► RuleVersions, Matches ──RowPlan──► rows · ──MatchPieces──► ids · lines
+finds of a shape ──► RuleVersions, Matches ──RowPlan──► rows · ──MatchPieces──► lines
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,13 +18,14 @@ class RuleVersions:
     Args:
         processors: ids of their processors.
         versions: their numbers.
-        heads: how `repr` of the identity of what each has found begins; see
-            `output_rows.Identity`.
     """
 
     processors: pa.StringArray
     versions: pa.Int32Array
-    heads: pa.StringArray
+
+    def pairs(self) -> Iterator[tuple[str, int]]:
+        """Yield the id and the number of each."""
+        return zip(self.processors.to_pylist(), self.versions.to_pylist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,6 @@ class Matches:
     Args:
         emit_order: the position of each in the order in which matches are emitted.
         keys: its key as JSON.
-        key_repr: `repr` of the key as JSON.
         start_ms: the time of its first event.
         end_ms: the time at which it was found.
         events: its events as JSON.
@@ -41,7 +42,6 @@ class Matches:
 
     emit_order: Ints
     keys: pa.StringArray
-    key_repr: pa.StringArray
     start_ms: Ints
     end_ms: Ints
     events: pa.StringArray

@@ -139,7 +139,6 @@ def _finders(rules: Sequence[PlainRule]) -> RuleVersions:
     return RuleVersions(
         texts([rule.processor_id for rule in loaded]),
         pa.array([rule.version for rule in loaded], pa.int32()),
-        texts([f"({rule.processor_id!r}, {rule.version!r}, 'match', " for rule in loaded]),
     )
 
 
@@ -148,7 +147,6 @@ def _matches(found: FoundColumns, keys: KeyTexts, written: MatchTexts) -> Matche
     return Matches(
         found.emit_order,
         keys.json_texts.take(places),
-        keys.reprs.take(places),
         written.start_ms(),
         found.times_ms,
         written.events(),

@@ -12,7 +12,13 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from processor_runtime.output.arrow_texts import byte_sizes, hexadecimal
-from processor_runtime.output.match_ids import DIGEST_BYTES, MatchIds
+from processor_runtime.output.match_ids import (
+    DIGEST_BYTES,
+    MatchIds,
+    as_numbers,
+    find_digests,
+    rule_digest,
+)
 from processor_runtime.output.match_pieces import MatchPieces
 from processor_runtime.output.match_tables import Matches, RuleVersions
 from processor_runtime.output.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
@@ -70,6 +76,9 @@ class RowPlan:
         sizes = self.byte_sizes()
         ends = np.cumsum(sizes)
         pieces = MatchPieces.of(self.finders, self.matches, self.outputs, epoch)
+        of_rules = as_numbers(
+            rule_digest(processor, version, "match") for processor, version in self.finders.pairs()
+        )
         as_lines = as_lines and pieces.fit_in_lines and sizes.max(initial=0) < CHARACTERS_PER_CHUNK
         begin = 0
         while begin < len(self):
@@ -78,7 +87,9 @@ class RowPlan:
             end = min(begin + ROWS_PER_CHUNK, large, len(self))
             part = slice(begin, end)
             places = self.of_finder[part], self.of_match[part]
-            digests = b"".join(ids.digests(pieces.identities(*places)))
+            finds, find_places = np.unique(self.of_match[part], return_inverse=True)
+            of_finds = as_numbers(find_digests(pieces.find_texts(finds)))
+            digests = ids.ids(of_rules[self.of_finder[part]], of_finds[find_places])
             if as_lines:
                 lines = pieces.lines(digests, *places, self.of_output[part])
                 yield RowLines("match", end - begin, lines)
@@ -133,18 +144,16 @@ def merged(plans: Sequence[RowPlan]) -> RowPlan:
         RuleVersions(
             texts(finders, "processors"),
             texts(finders, "versions"),
-            texts(finders, "heads"),
         ),
         Matches(
             numbers("emit_order"),
             texts(matches, "keys"),
-            texts(matches, "key_repr"),
             numbers("start_ms"),
             numbers("end_ms"),
             texts(matches, "events"),
         ),
         texts(plans, "outputs"),
-        places("of_finder", [len(each.heads) for each in finders]),
+        places("of_finder", [len(each.versions) for each in finders]),
         places("of_match", [len(each) for each in matches]),
         places("of_output", [len(plan.outputs) for plan in plans]),
         ranks[order],

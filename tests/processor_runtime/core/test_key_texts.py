@@ -25,7 +25,6 @@ def test_each_find_has_the_texts_of_its_key(most_kept: int, blocks: list[list[li
             ):
                 expected = list_texts([KEYS[number] for number in part])
                 assert of.json_texts.take(of.places).to_pylist() == expected
-                assert of.reprs.take(of.places).to_pylist() == [*map(repr, expected)]
 
 
 def test_after_a_key_without_a_text_the_others_are_right() -> None:

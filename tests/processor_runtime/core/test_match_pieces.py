@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cep.compiling import is_available
 from processor_runtime.output.events.unusable_events import EARLIEST_MS, LATEST_MS
-from processor_runtime.output.match_ids import MatchIds
+from processor_runtime.output.match_ids import MatchIds, find_digests, rule_digest
 from processor_runtime.output.match_tables import Matches, RuleVersions
 from processor_runtime.output.row_columns import RowLines
 from processor_runtime.output.row_plan import RowPlan
@@ -34,12 +34,10 @@ def plan_of(matches: list[Match], finds: list[tuple[int, int]]) -> RowPlan:
     finders = RuleVersions(
         pa.array([processor for processor, _ in FINDERS], pa.string()),
         pa.array([version for _, version in FINDERS], pa.int32()),
-        pa.array([f"{finder!r}"[:-1] + ", 'match', " for finder in FINDERS], pa.string()),
     )
     table = Matches(
         np.arange(len(matches)),
         pa.array(keys, pa.string()),
-        pa.array([*map(repr, keys)], pa.string()),
         np.array([match[1] for match in matches], np.int64),
         np.array([match[2] for match in matches], np.int64),
         pa.array([json.dumps({"a": [match[3]]}) for match in matches], pa.string()),
@@ -72,8 +70,9 @@ def test_ids_and_lines_are_those_of_one_match_after_the_other(
         for line, (finder, place) in zip(lines, finds, strict=True):
             key, start_ms, end_ms, event = matches[place]
             written, events = plan.matches.keys[place].as_py(), plan.matches.events[place].as_py()
-            identity = (*FINDERS[finder], "match", written, start_ms, end_ms)
-            assert line["match_id"] == one_by_one.match_id(identity, events)
+            of_rule = rule_digest(*FINDERS[finder], "match")
+            (of_find,) = find_digests([f"{start_ms},{end_ms},{written}{events}".encode()])
+            assert line["match_id"] == one_by_one.match_id(of_rule, of_find)
             assert (line["processor_id"], line["version"]) == FINDERS[finder]
             assert (line["key"], line["events"], line["epoch"]) == ([key], {"a": [event]}, EPOCH)
             assert (line["start_ms"], line["end_ms"]) == (start_ms, end_ms)
