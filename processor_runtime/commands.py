@@ -101,8 +101,10 @@ def prepare_machine() -> None:
         )
         Console(stderr=True).print(message, style="red", markup=False, highlight=False)
         raise typer.Exit(1)
-    command = [sys.executable, "-m", "cep.nfa_kernel"]
-    raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - our own
+    for package in ("cep.nfa_kernel", "processor_runtime.output.compiled"):
+        command = [sys.executable, "-m", package]
+        if code := subprocess.run(command, check=False).returncode:  # noqa: S603 - our own
+            raise typer.Exit(code)
 
 
 def _print(report: CheckReport) -> None:

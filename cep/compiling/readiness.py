@@ -71,7 +71,7 @@ def now_ready(package: str) -> None:
 def _mark(package: str) -> Path | None:
     if not is_available():
         return None
-    directory = directory_of(Path(__file__).parents[1] / package.rpartition(".")[2])
+    directory = directory_of(Path(__file__).parents[2].joinpath(*package.split(".")))
     return None if directory is None else directory / f"ready-{_processor()}"
 
 

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from cep.compiling import Ints
+from cep.compiling.byte_copying import Bytes
 from cep.keyed.found_columns import FoundColumns
 from cep.keyed.key_state import EncodedKey
 from cep.keyed.shapes import Selection, Shape
@@ -31,7 +32,6 @@ from cep.nfa_kernel.entries.reading import (
 )
 from cep.nfa_kernel.entries.summaries import NO_DEADLINE, Summaries, Windows, summaries_of
 from cep.nfa_kernel.entries.writing import PIECE_WIDTH, entries_of
-from cep.nfa_kernel.texts.byte_copying import Bytes
 from cep.number_order import stable_order
 
 

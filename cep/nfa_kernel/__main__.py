@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from cep import compiling
+from cep.compiling.byte_copying import Bytes
 from cep.condition_code.arrays import Columns
 from cep.condition_code.operands import Operands
 from cep.condition_code.tables import code_tables
@@ -17,10 +18,6 @@ from cep.nfa_kernel.entries.reading import PART_WIDTH, parts_of, spans_of, state
 from cep.nfa_kernel.entries.summaries import Windows, summaries_of
 from cep.nfa_kernel.entries.writing import PIECE_WIDTH, entries_of, list_of, payloads_of
 from cep.nfa_kernel.event_filter import of_kinds
-from cep.nfa_kernel.texts.byte_copying import Bytes
-from cep.nfa_kernel.texts.joining import join_octets, joined_sizes
-from cep.nfa_kernel.texts.json_rows import JsonColumns, has_escapes, objects_of
-from cep.nfa_kernel.texts.match_lines import lines_of
 from cep.nfa_kernel.walk import walk
 
 
@@ -53,7 +50,6 @@ def compile_all() -> None:
     after = walk(tables, events, columns, before.keys, 0, 0, (0, 0))
     event_chains(after.keys.cells, none[:0], 1)
     _compile_entries(after.keys, compacted(after.keys, 1), empty, own)
-    _compile_texts(empty)
     compiling.now_ready("cep.nfa_kernel")
 
 
@@ -68,16 +64,6 @@ def _compile_entries(keys: KeyArrays, kept: Compacted, empty: Bytes, own: Bytes)
     windows = Windows(none[:0], none, none[:0], none[:0], none)
     for data in (empty, own):
         summaries_of(data, np.zeros((0, PART_WIDTH), np.int64), 0, windows, none[:0])
-
-
-def _compile_texts(empty: Bytes) -> None:
-    none, no_rows = np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
-    has_escapes(empty)
-    joined_sizes(none, none[:0], none)
-    join_octets(empty, none, none[:0], 0)
-    is_null, begin = np.zeros((0, 0), np.bool_), np.zeros((0, 1), np.int64)
-    objects_of(JsonColumns(none, none, is_null, no_rows, np.empty(0, np.uint8), begin, empty, none))
-    lines_of(empty, none, no_rows, no_rows, empty)
 
 
 if __name__ == "__main__":

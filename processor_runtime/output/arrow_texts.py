@@ -50,7 +50,7 @@ def join_pieces(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringAr
         TooLarge: they are.
     """
     # Only here, as numba is an extra, and takes half a second to import.
-    from cep.nfa_kernel.texts import joining  # noqa: PLC0415
+    from processor_runtime.output.compiled import joining  # noqa: PLC0415
 
     borders = borders_of(table)
     begins = joining.joined_sizes(borders, pieces, begin)

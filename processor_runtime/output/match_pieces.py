@@ -87,7 +87,7 @@ class MatchPieces:
     def find_texts(self, finds: Ints) -> list[memoryview]:
         """Return the texts of some matches that are hashed; see `match_ids.find_digests`."""
         # Only here, as numba is an extra, and takes half a second to import.
-        from cep.nfa_kernel.texts.joining import join_octets, joined_sizes  # noqa: PLC0415
+        from processor_runtime.output.compiled.joining import join_octets, joined_sizes  # noqa: PLC0415
 
         firsts = self.times, self.keys, self.events
         pieces = np.stack([first + finds for first in firsts], axis=1).ravel()
@@ -105,8 +105,8 @@ class MatchPieces:
             of_output: that of its output.
         """
         # As above.
-        from cep.nfa_kernel.texts.match_lines import lines_of  # noqa: PLC0415
-        from cep.nfa_kernel.texts.pieces import NO_PIECE  # noqa: PLC0415
+        from processor_runtime.output.compiled.match_lines import lines_of  # noqa: PLC0415
+        from processor_runtime.output.compiled.pieces import NO_PIECE  # noqa: PLC0415
 
         pieces = [
             self.begins + of_finder,

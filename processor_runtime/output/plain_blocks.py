@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from cep.compiling import is_ready
 from cep.keyed.found_columns import FoundBlock
 from cep.number_order import ranked
 from processor_runtime.output.arrow_texts import TooLarge
@@ -32,6 +33,7 @@ from processor_runtime.rows.json_text import NoJson
 FEWEST_FINDS: Final = 64
 """For fewer, columns cost more than they save."""
 
+_COMPILED: Final = "processor_runtime.output.compiled"
 _RANKS_OF_SHAPE: Final = 1 << 40
 
 
@@ -54,7 +56,7 @@ class PlainBlocks:
         They are made, and counted, as they are taken; all have to be taken before anything else
         goes out.
         """
-        if sum(map(len, block.parts)) < FEWEST_FINDS:
+        if sum(map(len, block.parts)) < FEWEST_FINDS or not is_ready(_COMPILED):
             return None
         shapes = []
         for part in block.parts:

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from cep.compiling import Ints
+from cep.compiling.byte_copying import Bytes
 from cep.executors.compiled.shape_events import ShapeEvents, ShapeInput
 from cep.executors.compiled.shape_walk import (
     CompiledShape,
@@ -30,7 +31,6 @@ from cep.nfa.errors import StateEncodingError
 from cep.nfa.runs import KeyRuns
 from cep.nfa.written_runs import WrittenRuns
 from cep.nfa_kernel.entries.writing import list_of
-from cep.nfa_kernel.texts.byte_copying import Bytes
 
 _BEFORE_ALL_MS: Final = -(2**62)
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from cep.compiling import Ints
+from cep.compiling.byte_copying import Bytes
 from cep.executors.compiled.residual_columns import ResidualColumns
 from cep.expression import EvaluationError
 from cep.keyed.event_columns import EventColumns
@@ -34,7 +35,6 @@ from cep.nfa_kernel.entries.reading import spans_of, states_of
 from cep.nfa_kernel.entries.writing import list_of, payloads_of
 from cep.nfa_kernel.residual_code import ResidualCode
 from cep.nfa_kernel.tables import MachineTables
-from cep.nfa_kernel.texts.byte_copying import Bytes
 from cep.nfa_kernel.walk import walk
 from cep.number_order import stable_order
 

@@ -10,7 +10,7 @@ Source: MessagePack specification, "Formats"; `cep.nfa.codec.pack_values`.
 from typing import Final
 
 from cep.compiling import in_place
-from cep.nfa_kernel.texts.byte_copying import Bytes
+from cep.compiling.byte_copying import Bytes
 
 MALFORMED: Final = -1
 """In the place of where a value ends: it is another sort of value, or not one at all."""

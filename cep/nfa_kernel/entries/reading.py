@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cep.compiling import Ints, compiled
+from cep.compiling.byte_copying import Bytes
 from cep.compiling.growing import with_room
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays
 from cep.nfa_kernel.entries.packed_values import MALFORMED, TRUE, end_of, read_array, read_int
-from cep.nfa_kernel.texts.byte_copying import Bytes
 
 PART_ENTRY: Final = 0
 PART_SHAPE: Final = 1

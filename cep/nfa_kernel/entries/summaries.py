@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from cep.compiling import Ints, compiled
+from cep.compiling.byte_copying import Bytes
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.entries.packed_values import MALFORMED, end_of, read_array, read_int
 from cep.nfa_kernel.entries.reading import (
@@ -20,7 +21,6 @@ from cep.nfa_kernel.entries.reading import (
     read_rows,
     sequence_of,
 )
-from cep.nfa_kernel.texts.byte_copying import Bytes
 
 NO_DEADLINE: Final = 2**62
 _UNSOUND: Final = -(2**62)

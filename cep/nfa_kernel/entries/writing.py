@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, compiled
+from cep.compiling.byte_copying import Bytes, copy_bytes
 from cep.compiling.growing import with_places
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays
@@ -22,7 +23,6 @@ from cep.nfa_kernel.entries.packed_values import (
     write_array,
     write_int,
 )
-from cep.nfa_kernel.texts.byte_copying import Bytes, copy_bytes
 
 PIECE_ENTRY: Final = 0
 PIECE_SHAPE: Final = 1

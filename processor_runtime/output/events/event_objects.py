@@ -13,16 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from cep.nfa_kernel.texts.byte_copying import Bytes
-from cep.nfa_kernel.texts.json_rows import (
-    NUMBER,
-    QUOTED,
-    TRUTH,
-    WRITTEN,
-    JsonColumns,
-    has_escapes,
-    objects_of,
-)
+from cep.compiling.byte_copying import Bytes
 from processor_runtime.output.arrow_texts import (
     MOST_BYTES,
     TooLarge,
@@ -30,6 +21,15 @@ from processor_runtime.output.arrow_texts import (
     bytes_of,
     series_texts,
     texts,
+)
+from processor_runtime.output.compiled.json_rows import (
+    NUMBER,
+    QUOTED,
+    TRUTH,
+    WRITTEN,
+    JsonColumns,
+    has_escapes,
+    objects_of,
 )
 from processor_runtime.rows.json_text import plain_json_text
 

@@ -79,7 +79,7 @@ def test_compiled_code_writes_parts_of_larger_columns() -> None:
         assert compiled_texts(part) == [plain_json_text(each) for each in part.to_dicts()]
     assert compiled_texts(frame.select("number")) == [f'{{"number":{n}}}' for n in numbers]
     assert compiled_texts(frame.select("text").clear()) == []
-    from cep.nfa_kernel.texts.json_rows import has_escapes, objects_of  # noqa: PLC0415 - an extra
+    from processor_runtime.output.compiled.json_rows import has_escapes, objects_of  # noqa: PLC0415 - an extra
 
     functions: list[Any] = [has_escapes, objects_of]
     assert [len(function.signatures) for function in functions] == [1, 1]
@@ -129,7 +129,7 @@ def test_texts_are_their_pieces_one_after_the_other(
 
 
 def test_they_have_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cep.nfa_kernel.texts import joining  # noqa: PLC0415 - an extra
+    from processor_runtime.output.compiled import joining  # noqa: PLC0415 - an extra
 
     monkeypatch.setattr(arrow_texts, "MOST_BYTES", 100)
     table, begin = texts(["x" * 10]), np.array([0, 10], np.int64)

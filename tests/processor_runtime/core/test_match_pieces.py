@@ -93,8 +93,8 @@ def test_times_beyond_the_year_9999_are_left_to_spark() -> None:
 
 
 def test_all_arrays_are_of_one_sort_for_compiled_code() -> None:
-    from cep.nfa_kernel.texts.joining import join_octets  # noqa: PLC0415 - as above
-    from cep.nfa_kernel.texts.match_lines import lines_of  # noqa: PLC0415 - an extra
+    from processor_runtime.output.compiled.joining import join_octets  # noqa: PLC0415 - as above
+    from processor_runtime.output.compiled.match_lines import lines_of  # noqa: PLC0415 - an extra
 
     plan = plan_of([("k", 0, 1, "e")] * 3, [(0, 0), (1, 2), (0, 1)])
     list(plan.rows(EPOCH, MatchIds(), as_lines=True))

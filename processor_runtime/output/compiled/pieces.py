@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, in_caller
-from cep.nfa_kernel.texts.byte_copying import Bytes, copy_bytes
+from cep.compiling.byte_copying import Bytes, copy_bytes
 
 NO_PIECE: Final = -1
 MOST_DIGITS: Final = 20

@@ -6,7 +6,7 @@ some bytes of an array ──copy_bytes──► at a place of another
 import numpy as np
 from numpy.typing import NDArray
 
-from cep.compiling import in_caller
+from cep.compiling.functions import in_caller
 
 Bytes = NDArray[np.uint8]
 

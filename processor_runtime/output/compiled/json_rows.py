@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cep.compiling import Ints, compiled, in_place
-from cep.nfa_kernel.texts.byte_copying import Bytes, copy_bytes
-from cep.nfa_kernel.texts.pieces import MOST_DIGITS, put, put_all, put_number, text_bytes
+from cep.compiling.byte_copying import Bytes, copy_bytes
+from processor_runtime.output.compiled.pieces import (
+    MOST_DIGITS,
+    put,
+    put_all,
+    put_number,
+    text_bytes,
+)
 
 NUMBER: Final = 0
 TRUTH: Final = 1

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, compiled, in_place
-from cep.nfa_kernel.texts.byte_copying import Bytes
-from cep.nfa_kernel.texts.pieces import (
+from cep.compiling.byte_copying import Bytes
+from processor_runtime.output.compiled.pieces import (
     NO_PIECE,
     put,
     put_all,

@@ -6,8 +6,8 @@ pieces, which of them each text has ──join_octets──► texts one after t
 import numpy as np
 
 from cep.compiling import Ints, compiled
-from cep.nfa_kernel.texts.byte_copying import Bytes
-from cep.nfa_kernel.texts.pieces import put
+from cep.compiling.byte_copying import Bytes
+from processor_runtime.output.compiled.pieces import put
 
 
 @compiled

@@ -1,1 +1,0 @@
-"""Compiled: texts of events and matches, joined from pieces."""
