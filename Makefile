@@ -42,11 +42,12 @@ format: setup ## Format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+PROCESSORS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # One more than there are processors: tests wait for processes that they have started.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+WORKERS ?= $(shell expr $(PROCESSORS) + 1)
 PYTEST = $(BIN)/pytest -n $(WORKERS) --no-loadscope-reorder
-ALONE = $(BIN)/pytest -n 0
-# Collecting all tests takes longer than collecting these.
+# Collecting all tests takes longer than collecting these, each of which runs processes of its own.
+PYTEST_FAULTS = $(BIN)/pytest -n $(PROCESSORS) --no-loadscope-reorder
 FAULTS := tests/faults tests/processor_runtime/resilience
 
 test: prepare ## The tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
@@ -59,13 +60,13 @@ test-long: prepare ## Long tests, of a second and more: processes, large inputs,
 	$(PYTEST) -m "long and not nightly" $(ARGS)
 
 test-faults: prepare ## Faults: kills, a cluster, databases, disks, clients, rule sources
-	$(ALONE) -m "faults and not nightly" $(FAULTS) $(ARGS)
+	$(PYTEST_FAULTS) -m "faults and not nightly" $(FAULTS) $(ARGS)
 
 nightly: prepare ## All tests, hours: properties on many new examples, the service on PostgreSQL, all faults
 	$(PYTEST) -m "not faults and not pages" --hypothesis-profile nightly $(ARGS)
 	PERCEPT_TEST_STORE=postgresql $(PYTEST) -m "not faults and not pages" tests/api $(ARGS)
 	$(PYTEST) -m pages tests/dashboard $(ARGS)
-	$(ALONE) -m faults $(FAULTS) --hypothesis-profile nightly $(ARGS)
+	$(PYTEST_FAULTS) -m faults $(FAULTS) --hypothesis-profile nightly $(ARGS)
 
 docs: setup ## The documentation as a site, with search, in build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet $(ARGS)

@@ -152,6 +152,7 @@ def test_matches_of_every_kind_are_followed(client: Client, listening: Listening
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_a_service_that_was_away_is_found_again_and_nothing_missed(
     tmp_path: Path, sqlite_store: str, free_port: int
 ) -> None:

@@ -274,7 +274,9 @@ def test_workers_know_no_secrets(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "end", [pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), signal.SIGKILL]
+)
 def test_a_service_that_ends_leaves_no_worker_behind(
     tmp_path: Path, free_port: int, end: signal.Signals
 ) -> None:

@@ -75,6 +75,7 @@ def numbers(batches: Batches) -> list[int]:
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_a_topic_is_read_in_batches_of_a_size_and_its_backlog_is_known(
     spark: SparkSession, kafka: Brokers, tmp_path: Path
 ) -> None:

@@ -255,7 +255,11 @@ _HEADER: Final = ",".join(SCHEMA.names)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "header",
-    [None, _HEADER, pytest.param('"' + _HEADER.replace(",", '","') + '"', marks=pytest.mark.long)],
+    [
+        None,
+        pytest.param(_HEADER, marks=pytest.mark.nightly),
+        pytest.param('"' + _HEADER.replace(",", '","') + '"', marks=pytest.mark.nightly),
+    ],
 )
 def test_what_is_read_is_what_spark_reads(
     spark: SparkSession, tmp_path: Path, header: str | None

@@ -57,6 +57,7 @@ def test_microseconds_in_a_column_of_milliseconds_become_errors_and_the_job_goes
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_parquet_files_may_hold_anything(spark: SparkSession, tmp_path: Path) -> None:
     publish(
         tmp_path,

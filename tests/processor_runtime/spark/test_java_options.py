@@ -111,6 +111,7 @@ def test_a_file_of_spark_may_choose(environment: dict[str, str], name: str) -> N
         pytest.param("-XX:+UseSerialGC", ["Copy", "MarkSweepCompact"], marks=pytest.mark.nightly),
     ],
 )
+@pytest.mark.nightly
 def test_spark_starts_with_one_java_options(
     environment: dict[str, str], options: str, names: list[str]
 ) -> None:

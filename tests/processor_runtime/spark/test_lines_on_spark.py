@@ -96,6 +96,7 @@ def test_workers_write_the_files_where_the_directory_is_known_to_be_the_jobs(
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_two_outputs_have_lines_of_their_own(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_spark: list[Row]
 ) -> None:

@@ -104,6 +104,7 @@ def test_several_patterns_are_told_apart(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_a_stream_is_matched_as_its_watermark_moves(spark: SparkSession, tmp_path: Path) -> None:
     late = ("ana", "login", 2_500)
     batches = [EVENTS[:3], EVENTS[3:5], [late, ("eve", "fail", 800_000)], [("x", "x", 10**9)]]

@@ -135,6 +135,7 @@ def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_a_job_whose_files_spark_reads_is_not_run_again_for_that(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

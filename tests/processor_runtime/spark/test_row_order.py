@@ -72,6 +72,7 @@ def orders(name: str) -> list[tuple[SortColumn, ...]]:
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_the_worker_sorts_as_spark_does(spark: SparkSession) -> None:
     for kind, values in TYPES.items():
         random = Random(kind)  # noqa: S311 - any rows, but always the same

@@ -43,10 +43,18 @@ def finished(
     return run
 
 
+def marks_of(data_set: str) -> list[pytest.MarkDecorator]:
+    """Return what leaves the jobs over all but one data set to `make nightly`."""
+    return [] if data_set == "ssh_auth" else [pytest.mark.nightly]
+
+
 @pytest.mark.parametrize(
     "rule",
-    [rule for name in DATA_SETS for rule in rules(name)],
-    ids=lambda rule: f"{rule.data_set}/{rule.query.stem}",
+    [
+        pytest.param(rule, id=f"{name}/{rule.query.stem}", marks=marks_of(name))
+        for name in DATA_SETS
+        for rule in rules(name)
+    ],
 )
 def test_a_job_finds_what_sql_finds(rule: Rule, finished: Callable[[str], Finished]) -> None:
     done = finished(rule.data_set)
@@ -55,7 +63,7 @@ def test_a_job_finds_what_sql_finds(rule: Rule, finished: Callable[[str], Finish
     assert differences(found, rule.found_by_job(done.rows)) == []
 
 
-@pytest.mark.parametrize("name", DATA_SETS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in DATA_SETS])
 def test_no_event_is_late_or_refused(name: str, finished: Callable[[str], Finished]) -> None:
     assert {row["kind"] for row in finished(name).rows} <= {"match", "timeout"}
 
