@@ -73,8 +73,7 @@ def value_in_cell(cell: str) -> str:
 def list_content(values: Iterable[ListValue]) -> bytes:
     """Return the canonical content of a list: a JSON array, each value once, in order.
 
-    Args:
-        values: all of one type.
+    All are of one type.
 
     Raises:
         ValueError: there are too many, or they are too long together.

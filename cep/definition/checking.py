@@ -86,10 +86,7 @@ def check_definition(
 ) -> CheckedDefinition[Content]:
     """Return what a document says and everything that is wrong with it.
 
-    Args:
-        document: what a JSON or YAML parser returned.
-        schema: the columns of its stream; `None` if unknown, which leaves them unchecked.
-        model: which keys the document has, such as `ProcessorDocument`.
+    `model` says which keys it has; without a schema of its stream its columns are not checked.
     """
     written, document = document, with_parameters_in_pattern(document)
     if "key_by" in document:
@@ -118,12 +115,7 @@ def check_definition(
 def read_definition(
     document: Mapping[str, Any], model: type[Content]
 ) -> tuple[Content | None, list[Problem]]:
-    """Return what a document says, and what is wrong beside its pattern and its expressions.
-
-    Args:
-        document: what a JSON or YAML parser returned.
-        model: which keys the document has, such as `ProcessorDocument`.
-    """
+    """Return what a document says, and what is wrong beside its pattern and its expressions."""
     content = None
     problems: list[Problem] = []
     try:

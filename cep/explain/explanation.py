@@ -40,12 +40,7 @@ def states_of(source: Source) -> StateGraph:
 
 
 def as_sql(source: Source, *, key_by: Sequence[str] = (), time_column: str = "ts") -> str:
-    """Return a pattern as MATCH_RECOGNIZE.
-
-    Args:
-        source: the pattern or clause.
-        key_by: the columns of the key, for a pattern.
-        time_column: the column of the event time, for a pattern.
+    """Return a pattern as MATCH_RECOGNIZE, with the columns of its key and of its event time.
 
     Raises:
         NotExact: no clause finds exactly the same.

@@ -26,11 +26,7 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str, constants: Constants = NO_CONSTANTS) -> Self:
-        """Return the expression in a text.
-
-        Args:
-            text: the expression.
-            constants: the values of the parameters that it may name.
+        """Return the expression in a text, with the values of the parameters that it may name.
 
         Raises:
             ExpressionError: if it is not an expression; with line, column and a hint.

@@ -108,9 +108,7 @@ INTERVAL = DataType(Kind.INTERVAL)
 
 MAX_DECIMAL_PRECISION = 38
 _DIGITS = re.compile("[0-9]{1,2}")
-DEFAULT_DECIMAL = DataType(
-    Kind.DECIMAL, precision=10, scale=0
-)  # Spark's DECIMAL without parameters
+DEFAULT_DECIMAL = DataType(Kind.DECIMAL, precision=10)  # Spark's DECIMAL without parameters
 
 
 def bad_ddl(ddl: str, message: str) -> ExpressionError:

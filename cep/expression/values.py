@@ -47,32 +47,20 @@ class Group(IntEnum):
     OTHER = 7
 
 
-_GROUPS: dict[type, Group] = {
-    bool: Group.BOOLEAN,
-    int: Group.NUMBER,
-    float: Group.NUMBER,
-    Decimal: Group.NUMBER,
-    str: Group.TEXT,
-    datetime: Group.MOMENT,
-    date: Group.MOMENT,
-    timedelta: Group.INTERVAL,
-    list: Group.ARRAY,
-    tuple: Group.ARRAY,
-    dict: Group.STRUCT,
+_TYPES: dict[type, tuple[Group, str]] = {
+    bool: (Group.BOOLEAN, "BOOLEAN"),
+    int: (Group.NUMBER, "BIGINT"),
+    float: (Group.NUMBER, "DOUBLE"),
+    Decimal: (Group.NUMBER, "DECIMAL"),
+    str: (Group.TEXT, "STRING"),
+    datetime: (Group.MOMENT, "TIMESTAMP"),
+    date: (Group.MOMENT, "DATE"),
+    timedelta: (Group.INTERVAL, "INTERVAL"),
+    list: (Group.ARRAY, "ARRAY"),
+    tuple: (Group.ARRAY, "ARRAY"),
+    dict: (Group.STRUCT, "STRUCT"),
 }
-_NAMES: dict[type, str] = {
-    bool: "BOOLEAN",
-    int: "BIGINT",
-    float: "DOUBLE",
-    Decimal: "DECIMAL",
-    str: "STRING",
-    datetime: "TIMESTAMP",
-    date: "DATE",
-    timedelta: "INTERVAL",
-    list: "ARRAY",
-    tuple: "ARRAY",
-    dict: "STRUCT",
-}
+_GROUPS = {python: group for python, (group, _) in _TYPES.items()}
 # Values of these types need no more than Python's own comparison when both are of the same one.
 PLAIN_TYPES = frozenset({int, str, bool, timedelta})
 
@@ -93,10 +81,8 @@ def group_of(value: Value) -> Group:
 
 def type_name(value: Value) -> str:
     """Return the SQL name of a value's type, or the Python one of a foreign type."""
-    named = _NAMES.get(type(value))
-    if named is None:
-        named = next((name for t, name in _NAMES.items() if isinstance(value, t)), None)
-    return named or type(value).__qualname__
+    names = (_TYPES[base][1] for base in type(value).__mro__ if base in _TYPES)
+    return next(names, type(value).__qualname__)
 
 
 def to_double(number: Value) -> float:

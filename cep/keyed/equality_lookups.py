@@ -50,12 +50,7 @@ class _Lookup:
 
 @dataclass(frozen=True, slots=True)
 class EqualityLookups:
-    """Those of some tests that are worth a join.
-
-    Args:
-        lookups: the joins.
-        numbers: the numbers of these tests.
-    """
+    """Those of some tests that are worth a join, and their numbers."""
 
     lookups: Sequence[_Lookup] = ()
     numbers: Collection[int] = ()

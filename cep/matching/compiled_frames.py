@@ -60,15 +60,7 @@ class _Call:
 
 
 class CompiledFrames:
-    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`.
-
-    Args:
-        search: the search of the clause.
-        plan: its compiled form.
-        schema: the columns of the frames.
-        result: names and types of the result.
-        rows_at_once: how many rows are searched in a call.
-    """
+    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`."""
 
     def __init__(
         self,

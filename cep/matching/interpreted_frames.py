@@ -28,13 +28,7 @@ _ROWS_PER_FRAME: Final = 16_384
 
 
 class InterpretedFrames:
-    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`.
-
-    Args:
-        search: the search of the clause.
-        schema: the columns of the frames.
-        result: names and types of the result.
-    """
+    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`."""
 
     def __init__(
         self, search: RowPatternSearch, schema: Schema, result: list[tuple[str, pl.DataType]]

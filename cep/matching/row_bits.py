@@ -38,12 +38,7 @@ class RowBits:
 
 
 class RowBitsReader:
-    """Works out the bits of frames.
-
-    Args:
-        program: the clause.
-        schema: the columns of the frames.
-    """
+    """Works out the bits of frames for a clause."""
 
     def __init__(self, program: RowProgram, schema: Schema) -> None:
         self._program = program

@@ -28,11 +28,7 @@ class Limits:
 def check_held(limits: Limits, key: KeyRuns, runs: list[Run], held: int) -> None:
     """Count partial matches and finished ones that wait, per rule; the next count is a while off.
 
-    Args:
-        limits: what each rule may hold.
-        key: the key.
-        runs: the partial matches it is to have.
-        held: what has been counted for all rules.
+    `runs` are those that the key is to have, `held` what has been counted for all rules.
 
     Raises:
         LimitExceeded: a rule holds too many; names the rules.

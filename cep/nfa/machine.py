@@ -163,9 +163,7 @@ class Machine:
     ) -> KeyRuns:
         """Return the state of a key that `payload` described.
 
-        Args:
-            payload: what it returned.
-            translate: from an event as it was written to one as it is read now.
+        `translate` makes an event as it is read now of one as it was written.
 
         Raises:
             StateEncodingError: the payload is not well formed, which may show only when the key is
@@ -181,12 +179,10 @@ class Machine:
         starting: int | None = None,
         going_on: int | None = None,
     ) -> EventTransitions:
-        """Return what an event does, given the event tests that hold for it.
+        """Return what an event does, given the numbers of the event tests that hold for it.
 
-        Args:
-            true_tests: the numbers of the tests.
-            starting: the rules that may begin partial matches; all by default.
-            going_on: the rules that may have some; all by default.
+        Rules in `starting` may begin partial matches, those in `going_on` may have some; by default
+        all.
         """
         return self.table.transitions(
             true_tests,

@@ -14,11 +14,7 @@ from cep.pattern.tree import AllOf, AnyOf, Condition, Group, PythonCondition, St
 def condition_of(
     condition: str | Expression | Callable[[Any, Any], bool], constants: Constants = NO_CONSTANTS
 ) -> Condition:
-    """Return the condition for a SQL text, an expression or a Python callable.
-
-    Args:
-        condition: any of these.
-        constants: the values of the parameters that a text may name.
+    """Return the condition for a SQL text, which may name `constants`, an expression or a callable.
 
     Raises:
         ExpressionError: the text is not a SQL expression.

@@ -82,10 +82,7 @@ class AnyPattern:
     # --- checking
 
     def validate(self, schema: Schema | None = None) -> Self:
-        """Return the pattern itself once nothing is wrong with it.
-
-        Args:
-            schema: the columns of an event; with it conditions are checked to fit them.
+        """Return the pattern itself once nothing is wrong with it; a schema checks columns, too.
 
         Raises:
             PatternError: a condition makes no sense, or Flink would refuse the pattern or,

@@ -106,11 +106,7 @@ ParameterDocuments = Annotated[
 def read_parameters(
     documents: Mapping[str, ParameterDocument],
 ) -> tuple[tuple[Parameter, ...], list[Problem]]:
-    """Return the parameters of a document, in order, without those that have problems; and these.
-
-    Args:
-        documents: what is declared, by name.
-    """
+    """Return the parameters of a document, in order, without those with problems; and these."""
     parameters: list[Parameter] = []
     problems: list[Problem] = []
     for name, document in documents.items():

@@ -40,11 +40,7 @@ KEY: Final = "match_recognize"
 
 
 def read_row_pattern(text: str, parameters: tuple[Parameter, ...] = ()) -> Query:
-    """Return the query in a text.
-
-    Args:
-        text: the clause, or a query with one.
-        parameters: what its expressions may name.
+    """Return the query in a text: a clause or a query with one, which may name the parameters.
 
     Raises:
         PatternError: it is not well formed; with line and column.
@@ -56,12 +52,7 @@ def read_row_pattern(text: str, parameters: tuple[Parameter, ...] = ()) -> Query
 
 
 def row_pattern_problems(query: Query, schema: Schema | None) -> tuple[Problem, ...]:
-    """Return everything for which a clause is refused as the pattern of a rule.
-
-    Args:
-        query: the clause.
-        schema: the columns of an event; `None` if unknown.
-    """
+    """Return everything for which a clause is refused as the pattern of a rule."""
     try:
         analyse(query.clause, schema)
     except ClauseError as error:

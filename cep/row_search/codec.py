@@ -59,12 +59,9 @@ def partition_of_payload(
     search: RowPatternSearch,
     translate: Callable[[Any], Any] | None = None,
 ) -> Partition:
-    """Return the partition that `partition_payload` described.
+    """Return the partition that `partition_payload` described, for the search of the same clause.
 
-    Args:
-        payload: what it returned.
-        search: the search of the same clause.
-        translate: from a row as it was written to one as it is read now.
+    `translate` makes a row as it is read now of one as it was written.
 
     Raises:
         StateEncodingError: the payload is not well formed.

@@ -98,9 +98,7 @@ class RowPatternKey:
 class RowPatternMachine:
     """Runs one clause for one rule.
 
-    Args:
-        search: the search of the clause.
-        tests: per variable the number of its test on the row alone, `None` = it has none.
+    `tests` has per variable the number of its test on the row alone, `None` = it has none.
     """
 
     deadlines_can_come_nearer = False

@@ -28,12 +28,7 @@ _ALL_ROWS = {RowsPerMatch.SHOW_EMPTY, RowsPerMatch.OMIT_EMPTY, RowsPerMatch.WITH
 
 
 class RowOutput:
-    """Turns what a search finds into the rows of the result; `columns` are their names.
-
-    Args:
-        clause: the clause of the search.
-        field_reader: how a field of a row is read.
-    """
+    """Turns what a search finds into the rows of the result; `columns` are their names."""
 
     def __init__(self, clause: BoundClause, field_reader: FieldReader) -> None:
         self.columns = tuple(name for name, _ in clause.columns)

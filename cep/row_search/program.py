@@ -99,10 +99,9 @@ class RowProgram:
         return [condition.row_test for condition in self.conditions]
 
     def row_bits(self, passed: Sequence[bool]) -> tuple[int, int]:
-        """Return `known` and `true` of a row.
+        """Return `known` and `true` of a row that passes the tests of some variables.
 
-        Args:
-            passed: per variable, whether the row passes its test; True where there is none.
+        A variable without a test counts as passed.
         """
         known = true = 0
         for variable, (condition, holds) in enumerate(zip(self.conditions, passed, strict=True)):

@@ -59,10 +59,8 @@ class RowPatternSearch:
     ) -> list[MatchedRows]:
         """Search as far as the rows that are there allow; return what has been decided, in order.
 
-        Args:
-            partition: where to search; rows that nothing can ask for any more are forgotten.
-            time_ms: no row before this time can come any more.
-            is_ended: no row can come any more.
+        Rows that nothing can ask for any more are forgotten. No row before `time_ms` can come any
+        more, and none at all if `is_ended`.
 
         Raises:
             RowPatternFailure: the query fails on these rows.

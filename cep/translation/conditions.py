@@ -39,11 +39,9 @@ _READ_OTHERWISE: Final = {
 
 
 def scalar_of(expression: Expression, variables: Mapping[str, str]) -> Scalar:
-    """Return a condition of a pattern as one of a clause.
+    """Return a condition of a pattern, which reads `step.field`, as one of a clause.
 
-    Args:
-        expression: the condition; fields of a step are `step.field`.
-        variables: the folded name of the variable of each step.
+    `variables` are the folded names of the variables by step.
 
     Raises:
         NotExact: SQL reads it otherwise.
@@ -61,12 +59,9 @@ def scalar_of(expression: Expression, variables: Mapping[str, str]) -> Scalar:
 
 
 def expression_of(scalar: Scalar, defined: str, variables: Collection[str]) -> Expression:
-    """Return the condition of a variable as one of a step with the same name.
+    """Return the condition of the variable `defined` as one of a step with the same name.
 
-    Args:
-        scalar: the condition.
-        defined: the folded name of the variable it is of.
-        variables: the folded names of all primary variables.
+    All names are folded; `variables` are all primary ones.
 
     Raises:
         NotExact: a pattern reads it otherwise, or has no such thing.

@@ -110,13 +110,7 @@ def key_history(
     span: KeySpan,
     limits: ReadingLimits = ReadingLimits(),
 ) -> KeyHistory:
-    """Return the events of a key that bear on a span.
-
-    Args:
-        rule: the rule.
-        files: events of all keys, in any order.
-        span: what is asked about.
-        limits: how many events may be read and looked at.
+    """Return the events of a key that bear on a span, out of those of all keys in any order.
 
     Raises:
         BadQuestion: the key is not one of the rule.

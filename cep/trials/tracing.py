@@ -110,12 +110,7 @@ class _Moment:
 
 
 class Tracer:
-    """One pass of a rule over events.
-
-    Args:
-        pattern: a valid pattern, its Python conditions loaded.
-        schema: the columns of the events, `None` if they are not known.
-    """
+    """One pass of a rule over events: a valid pattern, its Python conditions loaded."""
 
     def __init__(self, pattern: Pattern, schema: Schema | None) -> None:
         self._matcher = KeyedMatcher(
@@ -157,10 +152,8 @@ class Tracer:
     ) -> Trace:
         """Return what the rule finds in events with their keys, in order of time.
 
-        Args:
-            events: of all keys, or of one.
-            until_ms: after the last event, advance time to here.
-            let_time_pass: then advance it until all windows close.
+        After the last event time advances to `until_ms`, then, with `let_time_pass`, until all
+        windows close.
 
         Raises:
             MatchingError: a key exceeds a limit, or a condition cannot be tested.

@@ -24,9 +24,7 @@ class FileRefused(ValueError):
 def read_documents(text: str, suffix: str) -> list[SourceDocument]:
     """Return the documents in a text, in order; lines and columns are those of the whole text.
 
-    Args:
-        text: the text of a file.
-        suffix: one of `SUFFIXES`, which names the format.
+    `suffix`, one of `SUFFIXES`, names the format.
 
     Raises:
         FileRefused: the text does not have that format, or contains more than documents.

@@ -59,10 +59,7 @@ def examine_document(
 ) -> ExaminedPattern:
     """Return what a parsed document says and every problem of it.
 
-    Args:
-        document: what a JSON or YAML parser returned.
-        schema: the columns of an event, which conditions must fit; `None` if unknown.
-        flink_quirks: overrides the key of that name in the document.
+    Without a schema columns are unknown. `flink_quirks` overrides that key of the document.
     """
     return _examine(SourceDocument(document), schema, flink_quirks=flink_quirks)
 
@@ -73,12 +70,7 @@ def read_document(
     schema: Schema | None = None,
     flink_quirks: bool | None = None,
 ) -> PatternTree | Query:
-    """Return the valid pattern tree that a parsed document describes.
-
-    Args:
-        document: what a JSON or YAML parser returned.
-        schema: the columns of an event, which conditions must fit; `None` if unknown.
-        flink_quirks: overrides the key of that name in the document.
+    """Return the valid pattern tree that a parsed document describes; see `examine_document`.
 
     Raises:
         PatternError: with every problem of the document.

@@ -7,11 +7,7 @@ from cep.row_pattern.errors import Mistake, refusal
 
 
 def selected(query: Query, columns: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    """Return place and new name of each column that is selected; all of them for `*`.
-
-    Args:
-        query: the query.
-        columns: the names of the columns that its clause outputs.
+    """Return place and new name of each column of a clause that is selected; all of them for `*`.
 
     Raises:
         ClauseError: the clause has no such column.

@@ -61,10 +61,6 @@ def begins_query(text: str) -> bool:
 def read_query(text: str, constants: Constants = NO_CONSTANTS) -> Query:
     """Return the tree of a `MATCH_RECOGNIZE (...)` clause, or of a query with one.
 
-    Args:
-        text: the clause or query.
-        constants: the values of the parameters that its expressions may name.
-
     Raises:
         ClauseError: it is not well formed; with line, column and a hint.
     """

@@ -41,12 +41,7 @@ _MAX_OFFSET: Final = 10_000
 
 
 def read_scalar(text: str, words: list[Word], constants: Constants = NO_CONSTANTS) -> Scalar:
-    """Return the expression that consists of these words of the text.
-
-    Args:
-        text: the whole clause.
-        words: the words of the expression, in order, at least one.
-        constants: the values of the parameters that it may name.
+    """Return the expression that consists of these words of the clause, at least one, in order.
 
     Raises:
         ClauseError: it is no expression.
