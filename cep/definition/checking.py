@@ -19,17 +19,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from cep.definition.alert_document import ProcessorAlert
-from cep.definition.document import (
-    Example,
-    ProcessorContent,
-    ProcessorLimits,
-)
+from cep.definition.document import Example, ProcessorContent, ProcessorLimits
 from cep.definition.keys import listed_key
-from cep.definition.parameters import (
-    as_written,
-    unused_parameters,
-    with_parameters_in_pattern,
-)
+from cep.definition.parameters import as_written, unused_parameters, with_parameters_in_pattern
 from cep.expression import Expression, ExpressionError, Schema, check, key_problem
 from cep.expression import Problem as ExpressionMistake
 from cep.expression.checking.check import list_problem

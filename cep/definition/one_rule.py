@@ -108,10 +108,7 @@ class FileRule:
     def limits(self) -> Limits:
         """What one key may hold."""
         said = (self.content and self.content.limits) or ProcessorLimits()
-        given = {
-            "partial_matches": said.partial_matches_per_key,
-            "events": said.events_per_key,
-        }
+        given = {"partial_matches": said.partial_matches_per_key, "events": said.events_per_key}
         return Limits(**{name: most for name, most in given.items() if most is not None})
 
 

@@ -76,28 +76,26 @@ def expression_problem(mistake: ExpressionMistake | ExpressionError, path: str) 
 
 def both(first: Condition | None, second: Condition) -> Condition:
     """Return the condition that holds when both do; `first` may be missing."""
-    match first, second:
-        case None, _:
-            return second
-        case Expression(), Expression():
-            return Expression.all_of([first, second])
-        case AllOf(conditions=conditions), _:
-            return AllOf((*conditions, second))
-        case _:
-            return AllOf((first, second))
+    return _joined(first, second, AllOf, Expression.all_of)
 
 
 def either(first: Condition | None, second: Condition) -> Condition:
     """Return the condition that holds when one of them does; `first` may be missing."""
-    match first, second:
-        case None, _:
-            return second
-        case Expression(), Expression():
-            return Expression.any_of([first, second])
-        case AnyOf(conditions=conditions), _:
-            return AnyOf((*conditions, second))
-        case _:
-            return AnyOf((first, second))
+    return _joined(first, second, AnyOf, Expression.any_of)
+
+
+def _joined(
+    first: Condition | None,
+    second: Condition,
+    kind: type[AllOf] | type[AnyOf],
+    of_sql: Callable[[list[Expression]], Expression],
+) -> Condition:
+    if first is None:
+        return second
+    if isinstance(first, Expression) and isinstance(second, Expression):
+        return of_sql([first, second])
+    parts = first.conditions if isinstance(first, kind) else (first,)
+    return kind((*parts, second))
 
 
 def sql_parts(condition: Condition | None) -> Iterator[Expression]:

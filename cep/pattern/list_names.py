@@ -46,6 +46,5 @@ def with_list_values(
 
 def _roots(form: PatternTree | Query) -> Iterator[Node]:
     if isinstance(form, PatternTree):
-        yield from (expression.root for expression in expressions_of(form.elements))
-        return
-    yield from (definition.condition.root for definition in form.clause.definitions)
+        return (expression.root for expression in expressions_of(form.elements))
+    return (definition.condition.root for definition in form.clause.definitions)

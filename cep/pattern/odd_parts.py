@@ -59,8 +59,4 @@ def has_comparison_with_null(node: Node) -> bool:
 
 
 def _compares_with_null(part: Node) -> bool:
-    match part:
-        case Comparison(left=Literal(value=None)) | Comparison(right=Literal(value=None)):
-            return True
-        case _:
-            return False
+    return isinstance(part, Comparison) and Literal(None) in (part.left, part.right)

@@ -28,9 +28,8 @@ def _elements(
 def _element(element: Step | Group, path: str, rewrite: Rewrite) -> Step | Group:
     match element:
         case Step(where=where):
-            rewritten: Step | Group = replace(
-                element, where=_condition(where, f"{path}.where", rewrite)
-            )
+            where = _condition(where, f"{path}.where", rewrite)
+            rewritten: Step | Group = replace(element, where=where)
         case Group(elements=inner):
             rewritten = replace(element, elements=_elements(inner, f"{path}.group.steps", rewrite))
     return replace(rewritten, until=_condition(element.until, f"{path}.until", rewrite))
@@ -40,10 +39,8 @@ def _condition(condition: Condition | None, path: str, rewrite: Rewrite) -> Cond
     match condition:
         case None:
             return None
-        case AllOf(conditions=parts):
-            return AllOf(tuple(_part(part, path, rewrite) for part in parts))
-        case AnyOf(conditions=parts):
-            return AnyOf(tuple(_part(part, path, rewrite) for part in parts))
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            return type(condition)(tuple(_part(part, path, rewrite) for part in parts))
         case _:
             return rewrite(condition, path)
 

@@ -14,14 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, cast
 
-from cep.expression import (
-    EvaluationError,
-    Expression,
-    Schema,
-    compile_predicate,
-    resolve,
-    split,
-)
+from cep.expression import EvaluationError, Expression, Schema, compile_predicate, resolve, split
 from cep.instants import instant_ms
 from cep.keyed.matcher import KeyedMatcher
 from cep.keyed.shapes import Detection
@@ -307,8 +300,7 @@ def _fit_test(
     for expression in _expressions(step.where):
         part = split(resolve(expression, step_names, schema)).event
         if part is not None:
-            predicate = compile_predicate(part, column_reader)
-            tests.append(partial(_holds_alone, predicate))
+            tests.append(partial(_holds_alone, compile_predicate(part, column_reader)))
     return lambda event: all(test(event) for test in tests)
 
 

@@ -129,11 +129,9 @@ class StepCondition:
         What reads other rows is reported only if all else holds: it may then be what failed.
         """
         found = [part.unmet(event, taken) for part in self.parts if not part.reads_rows]
-        told = [each for each in found if each is not None]
-        if told:
-            return told
-        others = [part.unmet(event, taken) for part in self.parts if part.reads_rows]
-        return [each for each in others if each is not None]
+        if not any(found):
+            found = [part.unmet(event, taken) for part in self.parts if part.reads_rows]
+        return [each for each in found if each is not None]
 
 
 def step_conditions(rule: Rule) -> dict[str, StepCondition]:

@@ -10,13 +10,7 @@ from typing import Any, Final
 from cep.definition.keys import key_text
 from cep.instants import iso_text
 from cep.printable import counted
-from cep.trials.reports import (
-    Attempt,
-    FarthestPartialMatch,
-    NearestEvent,
-    SpanReport,
-    UnmetPart,
-)
+from cep.trials.reports import Attempt, FarthestPartialMatch, NearestEvent, SpanReport, UnmetPart
 
 Line = tuple[str, str]
 EventLine = Callable[[int], str]

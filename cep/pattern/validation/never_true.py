@@ -44,11 +44,8 @@ def _never_true(node: Node) -> str:
     """Return why a condition is never true, or an empty text."""
     parts = list(conjuncts(node))
     for part in parts:
-        match part:
-            case Literal(value=value) if value is not True:
-                return f"a part of it is always {'NULL' if value is None else 'FALSE'}"
-            case _:
-                continue
+        if isinstance(part, Literal) and part.value is not True:
+            return f"a part of it is always {'NULL' if part.value is None else 'FALSE'}"
     for one, other in combinations(parts, 2):
         if are_disjoint(one, other):
             return f"{to_sql(one)} and {to_sql(other)} exclude each other"
