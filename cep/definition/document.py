@@ -161,8 +161,7 @@ class ProcessorContent(_Document):
         examples=[{"user": "login.user", "failures": "COUNT(fail.*)"}],
     )
     function: SignedCode | None = Field(
-        default=None,
-        description="A signed PatternProcessFunction instead of `select`.",
+        default=None, description="A signed PatternProcessFunction instead of `select`."
     )
     on_update: Literal["drop", "drain"] = Field(
         default="drop",
@@ -262,8 +261,7 @@ class ProcessorDocument(ProcessorContent, ProcessorLabels):
         description="First event time at which it is active. Left out: as soon as possible.",
     )
     effective_until: GivenInstant | None = Field(
-        default=None,
-        description="First event time at which it is not active any more.",
+        default=None, description="First event time at which it is not active any more."
     )
     examples: list[Example] = Field(
         default=[],

@@ -111,9 +111,7 @@ def _equality_tests(test: Node, number: int, schema: Schema) -> Iterator[_Equali
         found = _column_and_value(operand, schema)
         if found is not None:
             others = operands[:position] + operands[position + 1 :]
-            rest = None if not others else others[0]
-            if len(others) > 1:
-                rest = And(others)
+            rest = And(others) if len(others) > 1 else next(iter(others), None)
             yield _EqualityTest(*found, rest, number)
 
 

@@ -58,9 +58,8 @@ class EventCheck:
             return
         for name, step in self._reads.items():
             if name not in self._names:
-                yield self._message(
-                    name, f"which the condition of {step} reads, so it is NULL there"
-                )
+                so = f"which the condition of {step} reads, so it is NULL there"
+                yield self._message(name, so)
         for key in self._keys:
             if key not in self._names and (name := key.split(".")[0]) not in self._names:
                 yield self._message(name, "which is of the key, so all events have the same one")
@@ -93,12 +92,11 @@ def warning_of_open(pattern: Pattern, were: str) -> Iterator[str]:
     `were` says how many they were, with the verb.
     """
     query = pattern.query
-    windows = (
-        [query.clause.within_ms]
-        if query is not None
-        else [element.within for element in pattern.tree.elements]
-    )
-    if any(windows):
+    if query is None:
+        has_window = any(element.within for element in pattern.tree.elements)
+    else:
+        has_window = query.clause.within_ms is not None
+    if has_window:
         brings = ", which may bring matches" if _ends_bring_matches(pattern) else ""
         yield f"{were} open after the last event; --until closes windows{brings}"
 

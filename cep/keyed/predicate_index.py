@@ -28,14 +28,7 @@ from cep.expression import (
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import InList, lists_in
 from cep.keyed.equality_lookups import HITS, EqualityLookups
-from cep.keyed.row_kinds import (
-    WORDS,
-    Concerned,
-    Kind,
-    KindOf,
-    kinds_of_hits,
-    kinds_of_words,
-)
+from cep.keyed.row_kinds import WORDS, Concerned, Kind, KindOf, kinds_of_hits, kinds_of_words
 
 _TESTS_IN_ONE_WORD = 63
 
@@ -59,10 +52,7 @@ class PredicateIndex:
         ]
 
     def classify(
-        self,
-        frame: pl.DataFrame,
-        kind_of: KindOf[Kind],
-        without: Collection[int] | None = None,
+        self, frame: pl.DataFrame, kind_of: KindOf[Kind], without: Collection[int] | None = None
     ) -> Concerned[Kind]:
         """Return the rows whose kind is truthy, with their kinds.
 

@@ -7,12 +7,6 @@ shapes           rules of one shape, which share a machine and their partial mat
 matcher_state    the state of a whole matcher as bytes; `key_state`: that of one key
 """
 
-from cep.matching.find_matches import (
-    Match,
-    MatchResult,
-    TimedOutMatch,
-    find_matches,
-    iter_matches,
-)
+from cep.matching.find_matches import Match, MatchResult, TimedOutMatch, find_matches, iter_matches
 
 __all__ = ["Match", "MatchResult", "TimedOutMatch", "find_matches", "iter_matches"]

@@ -174,10 +174,7 @@ class Machine:
         return runs_of_payload(payload, aggregate_count=self.aggregate_count, translate=translate)
 
     def transitions(
-        self,
-        true_tests: Iterable[int],
-        starting: int | None = None,
-        going_on: int | None = None,
+        self, true_tests: Iterable[int], starting: int | None = None, going_on: int | None = None
     ) -> EventTransitions:
         """Return what an event does, given the numbers of the event tests that hold for it.
 

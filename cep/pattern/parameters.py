@@ -91,10 +91,7 @@ class ParameterDocument(BaseModel):
 
 
 ParameterDocuments = Annotated[
-    dict[
-        Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")],
-        ParameterDocument,
-    ],
+    dict[Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")], ParameterDocument],
     Field(
         max_length=100,
         description="Values by name, used as `:name` in conditions and in what is output.",

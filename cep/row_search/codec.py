@@ -55,9 +55,7 @@ def partition_payload(partition: Partition) -> list[Any]:
 
 
 def partition_of_payload(
-    payload: list[Any],
-    search: RowPatternSearch,
-    translate: Callable[[Any], Any] | None = None,
+    payload: list[Any], search: RowPatternSearch, translate: Callable[[Any], Any] | None = None
 ) -> Partition:
     """Return the partition that `partition_payload` described, for the search of the same clause.
 

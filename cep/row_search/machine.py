@@ -118,10 +118,7 @@ class RowPatternMachine:
         return RowPatternKey(Partition(), keeps_past=self.search.program.keeps_past)
 
     def transitions(
-        self,
-        true_tests: Iterable[int],
-        starting: int | None = None,
-        going_on: int | None = None,
+        self, true_tests: Iterable[int], starting: int | None = None, going_on: int | None = None
     ) -> RowTransitions:
         """Return what a row does, given the tests that hold for it; see `Machine.transitions`."""
         holding = frozenset(true_tests)

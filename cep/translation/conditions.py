@@ -13,6 +13,7 @@ from cep.expression import Aggregate, AggregateFunction, Expression, ExpressionE
 from cep.expression.rewrite import rebuilt
 from cep.expression.sql import to_sql
 from cep.expression.tree import Call, children
+from cep.row_pattern.analysis.trees import replaced
 from cep.row_pattern.clause import (
     Aggregation,
     Classifier,
@@ -132,13 +133,7 @@ def _node_of(
         placeholder(number): _reference(reference, defined, variables, is_checked=is_checked)
         for number, reference in enumerate(scalar.references)
     }
-
-    def change(node: Node) -> Node:
-        if isinstance(node, Field) and len(node.path) == 1 and node.path[0] in nodes:
-            return nodes[node.path[0]]
-        return rebuilt(node, change)
-
-    return change(scalar.root)
+    return replaced(scalar.root, nodes)
 
 
 def _reference(
@@ -224,13 +219,7 @@ def _over(
         raise NotExact(f"{function} needs the columns of one variable")
     (variable,) = named
     _check_other(function, variable, defined, is_checked=is_checked)
-
-    def change(node: Node) -> Node:
-        if isinstance(node, Field) and node.path[0] in nodes:
-            return nodes[node.path[0]]
-        return rebuilt(node, change)
-
-    return Aggregate(function, variable, change(operand.root))
+    return Aggregate(function, variable, replaced(operand.root, nodes))
 
 
 def _check_other(

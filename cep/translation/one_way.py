@@ -328,14 +328,8 @@ def _is_open(parts: tuple[Part, ...], place: int) -> bool:
         takes.append(part.between.condition)
     behind: list[Expression | None] = []
     for follower in parts[place + 1 :]:
-        behind += (
-            [follower.condition]
-            if follower.gap is None
-            else [
-                follower.condition,
-                follower.gap.condition,
-            ]
-        )
+        gap = () if follower.gap is None else (follower.gap.condition,)
+        behind += [follower.condition, *gap]
         if not follower.is_optional:
             return not all(
                 are_disjoint(root_of(taken), root_of(other)) for taken in takes for other in behind

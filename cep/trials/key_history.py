@@ -105,10 +105,7 @@ class _Placed:
 
 
 def key_history(
-    rule: Rule,
-    files: Iterable[EventRows],
-    span: KeySpan,
-    limits: ReadingLimits = ReadingLimits(),
+    rule: Rule, files: Iterable[EventRows], span: KeySpan, limits: ReadingLimits = ReadingLimits()
 ) -> KeyHistory:
     """Return the events of a key that bear on a span, out of those of all keys in any order.
 

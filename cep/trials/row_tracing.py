@@ -25,11 +25,7 @@ from cep.trials.rule import Rule
 
 
 def row_pattern_report(
-    rule: Rule,
-    query: Query,
-    events: Sequence[tuple[Hashable, TimedEvent]],
-    *,
-    let_time_pass: bool,
+    rule: Rule, query: Query, events: Sequence[tuple[Hashable, TimedEvent]], *, let_time_pass: bool
 ) -> TrialReport:
     """Return what a clause finds in events with their keys, as JSON, in order of time.
 

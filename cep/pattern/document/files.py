@@ -6,12 +6,7 @@ A file holds one document, a list of them or, in YAML, several between lines of 
 
 from typing import Final
 
-from cep.pattern.document.text import (
-    SourceDocument,
-    items_of,
-    read_json_text,
-    read_yaml_documents,
-)
+from cep.pattern.document.text import SourceDocument, items_of, read_json_text, read_yaml_documents
 from cep.pattern.problems import PatternError, Problem
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")

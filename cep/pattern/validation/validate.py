@@ -50,10 +50,7 @@ def problems(tree: PatternTree, schema: Schema | None = None) -> tuple[Problem, 
 
 
 def problems_of_remainder(
-    tree: PatternTree,
-    schema: Schema | None,
-    touched: AbstractSet[str],
-    stand_ins: AbstractSet[str],
+    tree: PatternTree, schema: Schema | None, touched: AbstractSet[str], stand_ins: AbstractSet[str]
 ) -> Iterator[Problem]:
     """Yield what is wrong with a pattern whose shape is wrong in places, beside that.
 

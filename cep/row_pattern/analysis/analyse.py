@@ -181,9 +181,7 @@ def _check_within(bound: BoundClause, schema: Schema | None) -> None:
         return
     name, is_descending = bound.order_by[0]
     data_type = schema.type_of((name,)) or UNKNOWN
-    is_time = (
-        data_type.is_temporal or data_type.is_open or data_type.computed.kind.value == "BIGINT"
-    )
+    is_time = data_type.is_temporal or data_type.is_open or data_type.computed.kind is Kind.BIGINT
     if is_descending or not is_time:
         direction = "descending" if is_descending else "of another type"
         message = f"WITHIN needs a column of time in ascending order; {name} is {direction}"

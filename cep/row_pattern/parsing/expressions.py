@@ -103,10 +103,8 @@ class _ExpressionReader:
     def _note_column(self, first: Word) -> None:
         path = [first.name()]
         place = 0
-        while self._ahead(place).is_symbol(".") and self._ahead(place + 1).kind in {
-            Kind.NAME,
-            Kind.QUOTED_NAME,
-        }:
+        names = {Kind.NAME, Kind.QUOTED_NAME}
+        while self._ahead(place).is_symbol(".") and self._ahead(place + 1).kind in names:
             path.append(self._ahead(place + 1).name())
             place += 2
         self._columns[first.start] = Column(tuple(path), (first.start, path[-1].span[1]))

@@ -5,12 +5,16 @@ First step of parsing. Expressions are only cut out here; their own grammar is t
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TypeVar
 
 from cep.expression.tree import Span
 from cep.row_pattern.clause import Name
 from cep.row_pattern.errors import ClauseError, Mistake, refusal
+
+Item = TypeVar("Item")
 
 MAX_TEXT_LENGTH = 100_000
 MAX_BRACKET_DEPTH = 64
@@ -153,6 +157,13 @@ class WordReader:
             self.take()
             return True
         return False
+
+    def listed(self, read: Callable[[], Item]) -> tuple[Item, ...]:
+        """Return what is read now, and again behind each comma."""
+        items = [read()]
+        while self.takes_symbol(","):
+            items.append(read())
+        return tuple(items)
 
     def expect(self, *keywords: str, hint: str = "") -> None:
         """Take these keywords.
