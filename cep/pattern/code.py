@@ -6,9 +6,8 @@ PythonCondition ──signed──► SignedCondition ──document──► th
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
-from cep.pattern.conditions import python_condition
+from cep.pattern.conditions import python_condition, with_conditions
 from cep.pattern.problems import PatternError, Problem
-from cep.pattern.rewriting import with_conditions
 from cep.pattern.tree import (
     AllOf,
     AnyOf,

@@ -1,14 +1,19 @@
-"""Conditions of a step: reading one, and joining several with AND or OR."""
+"""Conditions of a pattern: reading one, joining several, and all of a pattern seen or replaced."""
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from cep.expression import Expression, ExpressionError
+from cep.expression import Expression, ExpressionError, Node, Schema
 from cep.expression import Problem as ExpressionMistake
+from cep.expression.checking.resolve import with_lists
+from cep.expression.lists import ValueList
 from cep.expression.parsing.parser import NO_CONSTANTS, Constants
+from cep.expression.tree import lists_in
 from cep.pattern.problems import Problem
-from cep.pattern.tree import AllOf, AnyOf, Condition, Group, PythonCondition, Step
+from cep.pattern.tree import AllOf, AnyOf, Condition, Group, PatternTree, PythonCondition, Step
+from cep.row_pattern.clause import Query
 
 
 def condition_of(
@@ -118,3 +123,82 @@ def expressions_of(elements: tuple[Step | Group, ...]) -> Iterator[Expression]:
         else:
             yield from sql_parts(element.where)
         yield from sql_parts(element.until)
+
+
+# All of a pattern
+
+
+def list_names(form: PatternTree | Query) -> tuple[str, ...]:
+    """Return the names of the lists that conditions name, in order."""
+    names = {found.name for root in _roots(form) for found in lists_in(root)}
+    return tuple(sorted(names))
+
+
+def with_list_values(
+    form: PatternTree | Query, lists: tuple[ValueList, ...]
+) -> PatternTree | Query:
+    """Return a pattern whose conditions look into these lists."""
+    schema = Schema((), lists)
+
+    def rewrite(condition: Condition, _path: str) -> Condition:
+        if not isinstance(condition, Expression):
+            return condition
+        return replace(condition, root=with_lists(condition.root, schema))
+
+    if isinstance(form, PatternTree):
+        return with_conditions(form, rewrite)
+    definitions = tuple(
+        replace(each, condition=replace(each.condition, root=with_lists(root, schema)))
+        for each in form.clause.definitions
+        for root in [each.condition.root]
+    )
+    return replace(form, clause=replace(form.clause, definitions=definitions))
+
+
+def _roots(form: PatternTree | Query) -> Iterator[Node]:
+    if isinstance(form, PatternTree):
+        return (expression.root for expression in expressions_of(form.elements))
+    return (definition.condition.root for definition in form.clause.definitions)
+
+
+Rewrite = Callable[[Condition, str], Condition]
+"""Takes a condition that is not composed of others, and the path of the whole one."""
+
+
+def with_conditions(tree: PatternTree, rewrite: Rewrite) -> PatternTree:
+    """Return a tree with every condition rewritten; paths are those in its document."""
+    return replace(tree, elements=_elements(tree.elements, "steps", rewrite))
+
+
+def _elements(
+    elements: tuple[Step | Group, ...], path: str, rewrite: Rewrite
+) -> tuple[Step | Group, ...]:
+    return tuple(
+        _element(element, f"{path}[{index}]", rewrite) for index, element in enumerate(elements)
+    )
+
+
+def _element(element: Step | Group, path: str, rewrite: Rewrite) -> Step | Group:
+    match element:
+        case Step(where=where):
+            where = _condition(where, f"{path}.where", rewrite)
+            rewritten: Step | Group = replace(element, where=where)
+        case Group(elements=inner):
+            rewritten = replace(element, elements=_elements(inner, f"{path}.group.steps", rewrite))
+    return replace(rewritten, until=_condition(element.until, f"{path}.until", rewrite))
+
+
+def _condition(condition: Condition | None, path: str, rewrite: Rewrite) -> Condition | None:
+    match condition:
+        case None:
+            return None
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            return type(condition)(tuple(_part(part, path, rewrite) for part in parts))
+        case _:
+            return rewrite(condition, path)
+
+
+def _part(condition: Condition, path: str, rewrite: Rewrite) -> Condition:
+    rewritten = _condition(condition, path, rewrite)
+    assert rewritten is not None  # noqa: S101 - what is there is not taken away
+    return rewritten

@@ -15,9 +15,9 @@ from cep.expression import Schema
 from cep.expression.lists import ValueList
 from cep.expression.parameters import Parameter
 from cep.pattern import code, row_patterns
+from cep.pattern.conditions import list_names, with_list_values
 from cep.pattern.document import reading, writing
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_text
-from cep.pattern.list_names import list_names, with_list_values
 from cep.pattern.printed import reading as printed_reading
 from cep.pattern.printed import writing as printed_writing
 from cep.pattern.problems import PatternError, Problem
