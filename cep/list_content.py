@@ -48,10 +48,9 @@ def value_of(data_type: ListType, text: str) -> ListValue:
 
 
 def written_value(data_type: ListType, text: str) -> ListValue:
-    """Return the value that a text stands for in a file: spaces around a number or a day are none.
+    """Return the value of a text in a file; else as `value_of`.
 
-    Raises:
-        ValueError: it is none of the type; says what would be.
+    Spaces around a number or a day are no part of it.
     """
     if "\x00" in text:
         raise ValueError("the value holds a NUL character")

@@ -50,11 +50,7 @@ class Expression:
 
     @classmethod
     def any_of(cls, expressions: Sequence[Self]) -> Self:
-        """Return the expression that is true where any of the given ones is.
-
-        Raises:
-            ExpressionTooLarge: if the text would become too long or too deep.
-        """
+        """Return the expression that is true where any of the given ones is; else as `all_of`."""
         return cls._joined(expressions, "OR", Or)
 
     @classmethod

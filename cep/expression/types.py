@@ -193,11 +193,7 @@ _TO_POLARS: dict[Kind, pl.DataType] = {
 
 
 def to_polars(data_type: DataType) -> pl.DataType:
-    """Return the polars type that stores it.
-
-    Raises:
-        ValueError: if it is OTHER or UNKNOWN.
-    """
+    """Return the polars type that stores it; raises `ValueError` if it is OTHER or UNKNOWN."""
     match data_type.kind:
         case Kind.DECIMAL:
             return pl.Decimal(data_type.precision, data_type.scale)

@@ -141,11 +141,7 @@ def _is_binary(number: Value) -> bool:
 
 
 def equal(left: Value, right: Value) -> bool | None:
-    """Return whether the two are equal, `None` for unknown.
-
-    Raises:
-        Mismatch: if they cannot be compared.
-    """
+    """Return whether the two are equal, `None` for unknown; errors as of `order`."""
     kind = type(left)
     if kind is type(right) and kind in PLAIN_TYPES:
         return bool(left == right)
@@ -154,11 +150,7 @@ def equal(left: Value, right: Value) -> bool | None:
 
 
 def less(left: Value, right: Value) -> bool | None:
-    """Return whether `left` sorts before `right`, `None` for unknown.
-
-    Raises:
-        Mismatch: if they cannot be compared.
-    """
+    """Return whether `left` sorts before `right`, `None` for unknown; errors as of `order`."""
     kind = type(left)
     if kind is type(right):
         if kind in PLAIN_TYPES:
@@ -192,12 +184,9 @@ COMPARE: dict[ComparisonOperator, Callable[[Value, Value], bool | None]] = {
 
 
 def distinct(left: Value, right: Value) -> bool:
-    """Return whether `left IS DISTINCT FROM right`; either may be None.
+    """Return whether `left IS DISTINCT FROM right`; either may be None; errors as of `order`.
 
     A text that cannot be read as the point in time it is compared with is distinct from it.
-
-    Raises:
-        Mismatch: if they cannot be compared.
     """
     if left is None or right is None:
         return left is not right

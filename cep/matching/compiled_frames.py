@@ -91,12 +91,7 @@ class CompiledFrames:
         self._rest: _Rest | None = None
 
     def process(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Take the next rows; yield rows of the result.
-
-        Raises:
-            RowPatternFailure: the query fails on these rows.
-            LimitExceeded: a partition would hold too much.
-        """
+        """Take the next rows; yield rows of the result; errors as of `SortedFrames.process`."""
         if len(frame):
             self._pending.append(frame.select(self._names))
             self._pending_rows += len(frame)

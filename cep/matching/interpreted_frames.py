@@ -48,12 +48,7 @@ class InterpretedFrames:
         self._waiting: list[tuple[Any, ...]] = []
 
     def process(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Take the next rows; yield rows of the result.
-
-        Raises:
-            RowPatternFailure: the query fails on these rows.
-            LimitExceeded: a partition would hold too much.
-        """
+        """Take the next rows; yield rows of the result; errors as of `SortedFrames.process`."""
         if not len(frame):
             return
         bits = self._bits.of(frame)

@@ -51,11 +51,7 @@ def check_held(limits: Limits, key: KeyRuns, runs: list[Run], held: int) -> None
 
 
 def check_events(limits: Limits, key: KeyRuns) -> None:
-    """Count the events that partial matches keep, per rule; the next count is a while off.
-
-    Raises:
-        LimitExceeded: a rule keeps too many; names the rules.
-    """
+    """Count the events that partial matches keep, per rule; else as `check_held`."""
     tips: dict[int, list[Cell]] = {}
     for rules, tip in key.tips():
         tips.setdefault(rules, []).append(tip)

@@ -115,13 +115,8 @@ class Machine:
     """A program with the conditions of the rules that share it.
 
     Immutable but for its caches, `stopped`, the rules that start nothing any more, and `tally`,
-    how far partial matches got since it was cleared.
-
-    Args:
-        program: what to run.
-        rules: per rule, its conditions in the order of `CompiledPattern.conditions`.
-        aggregate_count: how many aggregate states a cell has room for.
-        limits: what each rule of this machine may hold for one key.
+    how far partial matches got since it was cleared. `rules` has per rule its conditions in the
+    order of `CompiledPattern.conditions`; a cell has room for `aggregate_count` aggregate states.
     """
 
     def __init__(

@@ -65,10 +65,7 @@ def takes(function: Callable[..., Any], count: int) -> bool:
 
 
 def expression_problem(mistake: ExpressionMistake | ExpressionError, path: str) -> Problem:
-    """Return a mistake in a condition as a problem of its pattern.
-
-    Its line and column are those inside the condition.
-    """
+    """Return a mistake in a condition as a problem of its pattern, placed inside the condition."""
     return Problem(
         path,
         f"{mistake.message}.",

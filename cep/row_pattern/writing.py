@@ -44,10 +44,7 @@ _SIGNS: Final = frozenset({"+", "-", "*", "/", "%"})
 
 
 def write_query(query: Query) -> str:
-    """Return a query, or the clause alone, as text over several lines.
-
-    Reading it gives an equal query.
-    """
+    """Return a query, or the clause alone, as lines of text that read as an equal query."""
     clause = written_clause(query.clause)
     if query.source is None:
         return clause

@@ -71,8 +71,7 @@ class RowOutput:
     def dicts(self, found: MatchedRows) -> Iterator[dict[str, Any]]:
         """Yield the rows of one match by column; of two columns with one name the first counts.
 
-        Raises:
-            RowPatternFailure: a measure cannot be computed.
+        Errors are those of `rows`.
         """
         for row in self.rows(found):
             named: dict[str, Any] = {}

@@ -39,10 +39,6 @@ class RowProgram:
     something of the rows before must be kept without limit; `tracks_every_row`: also rows at which
     nothing is open and nothing can begin count.
 
-    Args:
-        clause: what to search for.
-        field_reader: how a field of a row is read.
-
     Raises:
         ClauseError: the pattern is too large once its permutations are written out.
     """

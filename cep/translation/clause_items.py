@@ -187,11 +187,7 @@ class _Reader:
 
 
 def _one_more(before: Item, item: Item) -> Item:
-    """Return an item with the same variable once more after it.
-
-    Raises:
-        NotExact: its rows do not follow each other as those before do.
-    """
+    """Return an item with the same variable once more after it."""
     count = before.count
     passes_alike = (
         count == 1

@@ -179,11 +179,7 @@ def _name(text: str) -> Name:
 
 
 def _checked(query: Query) -> Query:
-    """Return a query as it is read from its text.
-
-    Raises:
-        NotExact: it would be read otherwise, because of a name.
-    """
+    """Return a query as it is read from its text."""
     try:
         read = read_query(write_query(query))
     except ExpressionError as error:

@@ -156,11 +156,7 @@ class _Reading:
         self.newest_ms: int | None = None
 
     def take(self, events: EventRows) -> None:
-        """Take the events of the next file.
-
-        Raises:
-            BeyondReading: there are more than the limits say.
-        """
+        """Take the events of the next file."""
         for event in events.rows:
             self._take(event, events.readers)
 

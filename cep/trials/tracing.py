@@ -146,11 +146,7 @@ class Tracer:
         """Return what the rule finds in events with their keys, in order of time.
 
         After the last event time advances to `until_ms`, then, with `let_time_pass`, until all
-        windows close.
-
-        Raises:
-            MatchingError: a key exceeds a limit, or a condition cannot be tested.
-            EvaluationError: values of incompatible types are compared.
+        windows close. Errors are those of `traced_key`.
         """
         for key, event in events:
             try:

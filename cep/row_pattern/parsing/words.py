@@ -68,7 +68,7 @@ class Word:
         return "the end of the text" if self.kind is Kind.END else self.text[:40]
 
     def name(self) -> Name:
-        """Return the identifier that this word is."""
+        """Take an identifier of what `what` says; raises `ClauseError` if something else comes."""
         if self.kind is Kind.QUOTED_NAME:
             quote = self.text[0]
             text = self.text[1:-1].replace(quote * 2, quote)
@@ -166,21 +166,13 @@ class WordReader:
         return tuple(items)
 
     def expect(self, *keywords: str, hint: str = "") -> None:
-        """Take these keywords.
-
-        Raises:
-            ClauseError: something else comes next.
-        """
+        """Take these keywords; raises `ClauseError` if something else comes next."""
         for word in keywords:
             if not self.takes(word):
                 raise self.unexpected(f"{word} is expected", hint)
 
     def expect_symbol(self, symbol: str, hint: str = "") -> Word:
-        """Take this symbol and return it.
-
-        Raises:
-            ClauseError: something else comes next.
-        """
+        """Take this symbol and return it; raises `ClauseError` if something else comes next."""
         if not self.next.is_symbol(symbol):
             raise self.unexpected(f"{symbol} is expected", hint)
         return self.take()
