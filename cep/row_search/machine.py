@@ -198,7 +198,7 @@ class RowPatternMachine:
     def of_payload(
         self, payload: list[Any], translate: Callable[[Any], Any] | None = None
     ) -> RowPatternKey:
-        """Return the state of a key that `payload` described; errors as of `partition_of_payload`."""
+        """Return the state of a key that `payload` described; errors as of its codec."""
         partition = partition_of_payload(payload, self.search, translate)
         return RowPatternKey(partition, keeps_past=self.search.program.keeps_past)
 
