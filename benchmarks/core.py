@@ -18,9 +18,9 @@ from typing import cast
 
 import polars as pl
 
-from cep import AfterMatchSkip, BatchMatcher, Pattern, Schema
 from cep.matching.matcher_state import encode_matcher
 from cep.nfa.runs import KeyRuns
+from percept import AfterMatchSkip, BatchMatcher, Pattern, Schema
 
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, action STRING, amount BIGINT, shop BIGINT")
 ACTIONS = ["fail", "login", "pay", "view", "logout"]

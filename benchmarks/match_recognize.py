@@ -16,10 +16,10 @@ from typing import Final
 import polars as pl
 
 from benchmarks.core import ACTIONS, payments, rule, run
-from cep import Pattern, Schema
 from cep.matching.sorted_frames import SortedFrames, needed_columns
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
+from percept import Pattern, Schema
 
 DDL: Final = "ts BIGINT, shopper BIGINT, action STRING, amount BIGINT"
 EVENTS_PER_SHOPPER: Final = 100

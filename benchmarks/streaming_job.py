@@ -27,7 +27,7 @@ from benchmarks.peers.cpu_time import cpu_seconds
 from benchmarks.publish_to_match import publish_to_match
 from benchmarks.recording import record
 from benchmarks.workplace import Workplace, stop
-from cep import Pattern
+from percept import Pattern
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.session import job_session

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import polars as pl
 from pyspark.sql import SparkSession
 
-from cep import Pattern
+from percept import Pattern
 from processor_runtime.job_file.loading import load_job_file
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone

@@ -75,13 +75,9 @@ def _counted(name: str, count: int) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Iterable[Any]], count: int, *notes: str) -> str:
-    """Return a table of the first 50 rows.
+    """Return a table of the first 50 rows, out of `count`; `None` is shown as NULL.
 
-    Args:
-        columns: their headings.
-        rows: the cells of each row, as many as there are columns; `None` is shown as NULL.
-        count: how many rows there are in all.
-        notes: lines below the table; empty ones are left out.
+    Notes are lines below the table; empty ones are left out.
     """
     head = "".join(f"<th>{_text(name)}</th>" for name in columns)
     body = "".join(

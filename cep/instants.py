@@ -1,9 +1,12 @@
-"""Points in time in documents: ISO 8601 with a zone outside, milliseconds inside."""
+"""Points in time: ISO 8601 with a zone outside, also times of rows; milliseconds inside."""
 
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+NEVER_MS: Final = 2**62
+"""The time of a row without one: NULLs come last, and no match reaches from a time to NULL."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -85,3 +88,20 @@ GivenInstant = Annotated[
     ),
 ]
 """A point in time as people may write it: ISO 8601, or milliseconds since 1970."""
+
+
+def time_ms_of(value: Any) -> int:
+    """Return a value of a column of time in milliseconds since 1970.
+
+    Raises:
+        TypeError: it is neither a datetime, a date nor a whole number.
+    """
+    match value:
+        case datetime():
+            return epoch_ms(value)
+        case date():
+            return epoch_ms(datetime(value.year, value.month, value.day))  # noqa: DTZ001 - UTC
+        case int() if not isinstance(value, bool):
+            return value
+        case _:
+            raise TypeError(f"{value!r} is no time: a datetime or milliseconds are needed")

@@ -48,10 +48,9 @@ def value_of(data_type: ListType, text: str) -> ListValue:
 
 
 def written_value(data_type: ListType, text: str) -> ListValue:
-    """Return the value that a text stands for in a file: spaces around a number or a day are none.
+    """Return the value of a text in a file; else as `value_of`.
 
-    Raises:
-        ValueError: it is none of the type; says what would be.
+    Spaces around a number or a day are no part of it.
     """
     if "\x00" in text:
         raise ValueError("the value holds a NUL character")
@@ -73,8 +72,7 @@ def value_in_cell(cell: str) -> str:
 def list_content(values: Iterable[ListValue]) -> bytes:
     """Return the canonical content of a list: a JSON array, each value once, in order.
 
-    Args:
-        values: all of one type.
+    All are of one type.
 
     Raises:
         ValueError: there are too many, or they are too long together.

@@ -79,8 +79,7 @@ def match(  # noqa: PLR0913 - the options of one command
         typer.Option(help="Field that orders events of equal time. Default: those of the stream."),
     ] = None,
     until: Annotated[
-        str | None,
-        typer.Option(help="Advance time to here after the last event (ms or ISO 8601)."),
+        str | None, typer.Option(help="Advance time to here after the last event (ms or ISO 8601).")
     ] = None,
     lists: Annotated[
         list[str] | None,

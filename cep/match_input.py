@@ -29,10 +29,8 @@ def open_events(
 ) -> Iterator[tuple[Iterator[dict[str, Any]], Progress]]:
     """Open the events; reading them moves a progress bar on standard error.
 
-    Args:
-        path: a file, or `-` for standard input, of which the first bytes tell the format.
-        check: sees each event as it is read.
-        schema: the columns of the events; by default their values stay as they are.
+    The first bytes of standard input, `-`, tell its format. `check` sees each event as it is read;
+    by default values of events stay as they are.
 
     Raises:
         UnreadableEvents: they cannot be read, when they are opened or as they are read; says where.

@@ -40,9 +40,6 @@ def stable_order(*columns: Ints) -> Ints:
 
     As `numpy.lexsort`, but with the most important column first. Where all columns and the place
     fit into one number, those are sorted, which NumPy does with vector instructions.
-
-    Args:
-        columns: of one length, one at least.
     """
     count = len(columns[0])
     firsts = [int(column.min(initial=0)) for column in columns]

@@ -28,10 +28,7 @@ def json_text(
 ) -> str:
     """Return a value as JSON; numbers that it lacks become texts, as in the outputs of jobs.
 
-    Args:
-        value: plain data.
-        indent: spaces of a level; `None` = all in one line.
-        default: what makes plain data of other objects.
+    `default` makes plain data of other objects.
     """
     options: dict[str, Any] = {"ensure_ascii": False, "indent": indent, "default": default}
     try:

@@ -20,12 +20,8 @@ def print_table(
     """Print rows, unless there are none, and return how many there were.
 
     On a terminal the widest columns are folded between words until all fit, or no further: a name
-    that is cut cannot be copied. Elsewhere every row is one line.
-
-    Args:
-        columns: the headings.
-        rows: one text for each column.
-        has_frame: whether there are lines around it and between its columns.
+    that is cut cannot be copied. Elsewhere every row is one line. A frame has lines between
+    columns, too.
     """
     cells = [[Text(printable(cell).replace("\n", "\\n")) for cell in row] for row in rows]
     headings = [Text(printable(column)) for column in columns]

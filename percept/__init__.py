@@ -19,39 +19,23 @@ from typing import TYPE_CHECKING, Any, Final
 from percept._packages import own_packages
 
 if TYPE_CHECKING:
-    from cep import (
-        AfterMatchSkip,
-        BatchMatcher,
-        ClauseError,
-        Detection,
-        EventWarning,
-        KeyedMatcher,
-        Limits,
+    from cep.events.table import UnreadableEvents
+    from cep.expression import EvaluationError, ExpressionError, ExpressionTooLarge, Schema
+    from cep.keyed.event_check import EventWarning
+    from cep.keyed.matcher import KeyedMatcher
+    from cep.keyed.shapes import Detection
+    from cep.matching.batch import BatchMatcher
+    from cep.matching.find_matches import (
         Match,
         MatchResult,
-        Output,
-        Pattern,
-        PatternError,
-        PatternProcessFunction,
-        PatternProcessor,
-        ProcessContext,
-        RecognizedRows,
-        RowPatternFailure,
-        Schema,
-        SelectExpressions,
         TimedOutMatch,
-        TimedOutPartialMatchHandler,
-        UnreadableEvents,
         find_matches,
-        flat_select,
         iter_matches,
-        match_recognize,
-        process,
-        select,
     )
-    from cep.expression import EvaluationError, ExpressionError, ExpressionTooLarge
+    from cep.matching.match_recognize import RecognizedRows, match_recognize
     from cep.matching.matcher_state import encode_matcher, restore_matcher
-    from cep.nfa import (
+    from cep.nfa.errors import (
+        CodeNotLoaded,
         ConditionFailed,
         EventKeyError,
         EventTimeError,
@@ -61,9 +45,29 @@ if TYPE_CHECKING:
         SkipTargetMissing,
         StateEncodingError,
     )
-    from cep.nfa.errors import CodeNotLoaded
-    from cep.pattern import PatternTooLarge, SkipStrategy, WithinType
-    from cep.processor import Steps
+    from cep.nfa.limits import Limits
+    from cep.pattern import (
+        AfterMatchSkip,
+        Pattern,
+        PatternError,
+        PatternTooLarge,
+        SkipStrategy,
+        WithinType,
+    )
+    from cep.processor import (
+        Output,
+        PatternProcessFunction,
+        PatternProcessor,
+        ProcessContext,
+        SelectExpressions,
+        Steps,
+        TimedOutPartialMatchHandler,
+        flat_select,
+        process,
+        select,
+    )
+    from cep.row_pattern.errors import ClauseError
+    from cep.row_search.errors import RowPatternFailure
     from cep.signing.code import CodePlace, CodeRefused
     from cep.signing.keys import SigningKey, SigningKeys
     from percept.client import (
@@ -150,22 +154,27 @@ __all__ = [
 
 # The same as the imports for type checkers above; a test compares them.
 _NAMES: Final = {
-    "cep": """
-        AfterMatchSkip BatchMatcher ClauseError Detection EventWarning KeyedMatcher Limits Match
-        MatchResult Output Pattern PatternError PatternProcessFunction PatternProcessor
-        ProcessContext RecognizedRows RowPatternFailure Schema SelectExpressions TimedOutMatch
-        TimedOutPartialMatchHandler UnreadableEvents find_matches flat_select iter_matches
-        match_recognize process select
-    """,
-    "cep.expression": "EvaluationError ExpressionError ExpressionTooLarge",
+    "cep.events.table": "UnreadableEvents",
+    "cep.expression": "EvaluationError ExpressionError ExpressionTooLarge Schema",
+    "cep.keyed.event_check": "EventWarning",
+    "cep.keyed.matcher": "KeyedMatcher",
+    "cep.keyed.shapes": "Detection",
+    "cep.matching.batch": "BatchMatcher",
+    "cep.matching.find_matches": "Match MatchResult TimedOutMatch find_matches iter_matches",
+    "cep.matching.match_recognize": "RecognizedRows match_recognize",
     "cep.matching.matcher_state": "encode_matcher restore_matcher",
-    "cep.nfa": """
-        ConditionFailed EventKeyError EventTimeError EventValueError LimitExceeded MatchingError
-        SkipTargetMissing StateEncodingError
+    "cep.nfa.errors": """
+        CodeNotLoaded ConditionFailed EventKeyError EventTimeError EventValueError
+        LimitExceeded MatchingError SkipTargetMissing StateEncodingError
     """,
-    "cep.nfa.errors": "CodeNotLoaded",
-    "cep.pattern": "PatternTooLarge SkipStrategy WithinType",
-    "cep.processor": "Steps",
+    "cep.nfa.limits": "Limits",
+    "cep.pattern": "AfterMatchSkip Pattern PatternError PatternTooLarge SkipStrategy WithinType",
+    "cep.processor": """
+        Output PatternProcessFunction PatternProcessor ProcessContext SelectExpressions
+        Steps TimedOutPartialMatchHandler flat_select process select
+    """,
+    "cep.row_pattern.errors": "ClauseError",
+    "cep.row_search.errors": "RowPatternFailure",
     "cep.signing.code": "CodePlace CodeRefused",
     "cep.signing.keys": "SigningKey SigningKeys",
     "percept.client": """

@@ -5,8 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import polars as pl
 import pytest
 
-from cep.instants import epoch_ms
-from cep.keyed.row_times import time_ms_of
+from cep.instants import epoch_ms, time_ms_of
 from cep.matching.find_matches import to_time_ms
 
 JUST_BEFORE_1970 = datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC)

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from cep import (
+from cep.expression import ExpressionError
+from cep.processor import Steps
+from percept import (
     Match,
     Output,
     Pattern,
@@ -19,8 +21,6 @@ from cep import (
     process,
     select,
 )
-from cep.expression import ExpressionError
-from cep.processor import Steps
 
 MATCH: dict[str, list[Any]] = {
     "fail": [{"user": "u", "n": 1}, {"user": "u", "n": 4}],

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cep import Pattern
 from cep.expression import Expression
 from cep.expression.tree import (
     Aggregate,
@@ -36,6 +35,7 @@ from cep.pattern.tree import (
     Window,
     WithinType,
 )
+from percept import Pattern
 
 _IN_A_CLASS: Final = 50
 TYPES: Final = {"BIGINT": "long", "DOUBLE": "double", "STRING": "String"}

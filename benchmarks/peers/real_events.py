@@ -14,7 +14,7 @@ import polars as pl
 
 from benchmarks.peers.java_rules import KeyedRule
 from benchmarks.peers.workloads import Workload
-from cep import AfterMatchSkip, Pattern
+from percept import AfterMatchSkip, Pattern
 
 _DAY_MS: Final = 86_400_000
 _PAST: Final = AfterMatchSkip.past_last_event()

@@ -12,7 +12,7 @@ import polars as pl
 
 from benchmarks.core import SHOPS, payments, rule
 from benchmarks.peers.java_rules import KeyedRule
-from cep import AfterMatchSkip, Pattern
+from percept import AfterMatchSkip, Pattern
 
 USER: Final = ("user",)
 

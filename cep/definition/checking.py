@@ -19,17 +19,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from cep.definition.alert_document import ProcessorAlert
-from cep.definition.document import (
-    Example,
-    ProcessorContent,
-    ProcessorLimits,
-)
+from cep.definition.document import Example, ProcessorContent, ProcessorLimits
 from cep.definition.keys import listed_key
-from cep.definition.parameters import (
-    as_written,
-    unused_parameters,
-    with_parameters_in_pattern,
-)
+from cep.definition.parameters import as_written, unused_parameters, with_parameters_in_pattern
 from cep.expression import Expression, ExpressionError, Schema, check, key_problem
 from cep.expression import Problem as ExpressionMistake
 from cep.expression.checking.check import list_problem
@@ -86,10 +78,7 @@ def check_definition(
 ) -> CheckedDefinition[Content]:
     """Return what a document says and everything that is wrong with it.
 
-    Args:
-        document: what a JSON or YAML parser returned.
-        schema: the columns of its stream; `None` if unknown, which leaves them unchecked.
-        model: which keys the document has, such as `ProcessorDocument`.
+    `model` says which keys it has; without a schema of its stream its columns are not checked.
     """
     written, document = document, with_parameters_in_pattern(document)
     if "key_by" in document:
@@ -118,12 +107,7 @@ def check_definition(
 def read_definition(
     document: Mapping[str, Any], model: type[Content]
 ) -> tuple[Content | None, list[Problem]]:
-    """Return what a document says, and what is wrong beside its pattern and its expressions.
-
-    Args:
-        document: what a JSON or YAML parser returned.
-        model: which keys the document has, such as `ProcessorDocument`.
-    """
+    """Return what a document says, and what is wrong beside its pattern and its expressions."""
     content = None
     problems: list[Problem] = []
     try:

@@ -66,57 +66,34 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _most(limit: int, description: str, *, example: int) -> Any:
+    return Field(
+        default=None, ge=1, le=limit, strict=True, description=description, examples=[example]
+    )
+
+
 class ProcessorLimits(_Document):
     """How much a rule may hold and output; beyond that, a job quarantines this rule alone."""
 
-    partial_matches_per_key: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**7,
-        strict=True,
-        description="Partial and held-back matches of one key.",
-        examples=[1_000],
+    partial_matches_per_key: int | None = _most(
+        10**7, "Partial and held-back matches of one key.", example=1_000
     )
-    events_per_key: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**8,
-        strict=True,
-        description="Events that the partial matches of one key hold.",
-        examples=[10_000],
+    events_per_key: int | None = _most(
+        10**8, "Events that the partial matches of one key hold.", example=10_000
     )
-    partial_matches_per_shard: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**9,
-        strict=True,
-        description="Partial matches of all keys of a shard, counted after each batch.",
-        examples=[1_000_000],
+    partial_matches_per_shard: int | None = _most(
+        10**9,
+        "Partial matches of all keys of a shard, counted after each batch.",
+        example=1_000_000,
     )
-    rows_per_event: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**7,
-        strict=True,
-        description="Output rows from one event of a key, or from one instant at which its "
-        "windows close.",
-        examples=[100],
+    rows_per_event: int | None = _most(
+        10**7,
+        "Output rows from one event of a key, or from one instant at which its windows close.",
+        example=100,
     )
-    rows_per_key: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**8,
-        strict=True,
-        description="Output rows of one key in a batch.",
-        examples=[1_000],
-    )
-    rows_per_shard: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**9,
-        strict=True,
-        description="Output rows of all keys of a shard in a batch.",
-        examples=[100_000],
+    rows_per_key: int | None = _most(10**8, "Output rows of one key in a batch.", example=1_000)
+    rows_per_shard: int | None = _most(
+        10**9, "Output rows of all keys of a shard in a batch.", example=100_000
     )
     bytes_per_row: int | None = Field(
         default=None,
@@ -184,8 +161,7 @@ class ProcessorContent(_Document):
         examples=[{"user": "login.user", "failures": "COUNT(fail.*)"}],
     )
     function: SignedCode | None = Field(
-        default=None,
-        description="A signed PatternProcessFunction instead of `select`.",
+        default=None, description="A signed PatternProcessFunction instead of `select`."
     )
     on_update: Literal["drop", "drain"] = Field(
         default="drop",
@@ -285,8 +261,7 @@ class ProcessorDocument(ProcessorContent, ProcessorLabels):
         description="First event time at which it is active. Left out: as soon as possible.",
     )
     effective_until: GivenInstant | None = Field(
-        default=None,
-        description="First event time at which it is not active any more.",
+        default=None, description="First event time at which it is not active any more."
     )
     examples: list[Example] = Field(
         default=[],

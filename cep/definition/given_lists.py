@@ -117,11 +117,7 @@ def read_list_file(path: Path, data_type: ListType) -> bytes:
 
 
 def named_lists(names: Iterable[str], known: Mapping[str, GivenList]) -> tuple[GivenList, ...]:
-    """Return the lists that a rule names.
-
-    Raises:
-        UnknownLists: some are not known.
-    """
+    """Return the lists that a rule names; raises `UnknownLists` if some are not known."""
     named = list(names)
     if missing := [name for name in named if name not in known]:
         raise UnknownLists(missing)
@@ -145,11 +141,7 @@ def _distinct(path: Path, data_type: ListType, file: TextIO) -> set[ListValue]:
 
 
 def _values(data_type: ListType, row: list[str], left: int) -> list[ListValue]:
-    """Return the value on a line, none if it is empty.
-
-    Raises:
-        ValueError: it is none of the type, there are several, or there is no room `left`.
-    """
+    """Return the value on a line, none if it is empty."""
     if len(row) > 1:
         raise ValueError(f"{len(row)} columns; a list has one")
     if row and not left:

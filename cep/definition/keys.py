@@ -36,9 +36,5 @@ def without_implied_key(definition: Mapping[str, Any], pattern: Pattern) -> dict
 
 
 def key_text(values: Sequence[Any]) -> str:
-    """Return the values of a key as one text, as people write it and lists of matches have it.
-
-    Args:
-        values: as JSON has them.
-    """
+    """Return the values of a key, as JSON has them, as one text, the one lists of matches have."""
     return ", ".join(value if isinstance(value, str) else json.dumps(value) for value in values)

@@ -200,12 +200,8 @@ def lists_at_hand(
 ) -> dict[str, GivenList]:
     """Return the lists that a rule names, as far as there are values for them.
 
-    Args:
-        names: what the rule names.
-        stream: the stream of the rule, `None` if nothing says it.
-        documents: among them those of lists; the first one of a name counts.
-        given: lists that were given by name; they count first.
-        read: `given_in`, or what keeps what that has read.
+    Those `given` by name count first, then the first document of a list of that name in `stream`.
+    `read` is `given_in`, or what keeps what that has read.
 
     Raises:
         ValueError: the document of one of them, or its file, is faulty; says where.

@@ -64,10 +64,7 @@ class FileRule:
         return tuple(written_key(given, self.pattern) or ())
 
     def stream(self, source: Path) -> RuleStream | None:
-        """Return the stream of the rule, if its document is at hand.
-
-        Args:
-            source: the file of the rule, beside which the stream may be.
+        """Return the stream of the rule, if its document is at hand, in its file or beside it.
 
         Raises:
             RuleRefused: the document is faulty.
@@ -97,9 +94,7 @@ class FileRule:
     def lists(self, source: Path, given: Mapping[str, GivenList]) -> tuple[GivenList, ...]:
         """Return the lists that the rule names, with their values.
 
-        Args:
-            source: the file of the rule, beside which there may be documents of lists.
-            given: lists that were given by name; they count first.
+        Those `given` by name count before documents beside the file of the rule, `source`.
 
         Raises:
             ValueError: some are not known, or the document of one, or its file, is faulty.
@@ -113,10 +108,7 @@ class FileRule:
     def limits(self) -> Limits:
         """What one key may hold."""
         said = (self.content and self.content.limits) or ProcessorLimits()
-        given = {
-            "partial_matches": said.partial_matches_per_key,
-            "events": said.events_per_key,
-        }
+        given = {"partial_matches": said.partial_matches_per_key, "events": said.events_per_key}
         return Limits(**{name: most for name, most in given.items() if most is not None})
 
 
@@ -135,13 +127,9 @@ def read_text(source: str) -> str:
 def rule_of_text(
     text: str, source: str, *, rule_id: str | None = None, flink_quirks: bool = False
 ) -> FileRule:
-    """Return the rule in a text, YAML or JSON.
+    """Return the rule in a text of one document or several, YAML or JSON; `rule_id` says which.
 
-    Args:
-        text: one document or several.
-        source: the file it is from, `-` for standard input.
-        rule_id: which rule, if there is more than one.
-        flink_quirks: accept what Flink accepts and mangles.
+    `source` is the file it is from, `-` for standard input.
 
     Raises:
         RuleRefused: there is none, or more than one, or something is wrong with it.

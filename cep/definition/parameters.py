@@ -50,11 +50,9 @@ def as_written(problem: Problem, document: Any) -> Problem:
 
 
 def unused_parameters(pattern: Pattern, select: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield the parameters of a pattern that nothing names; with paths into the pattern.
+    """Yield the parameters of a valid pattern that nothing names; with paths into the pattern.
 
-    Args:
-        pattern: a valid one.
-        select: the output columns of its rule, whose texts can be parsed.
+    `select` are the output columns of its rule, whose texts can be parsed.
     """
     if not pattern.parameters:
         return
@@ -79,11 +77,9 @@ def _used_in(pattern: Pattern) -> Iterator[str]:
 
 
 def with_values(pattern: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a pattern with other values for some of its parameters.
+    """Return the document of a valid pattern with other values for some of its parameters.
 
-    Args:
-        pattern: a valid document.
-        values: by name; whether they fit is checked with the document.
+    Whether the values fit is checked with the document.
 
     Raises:
         ParametersRefused: it has no such parameters.

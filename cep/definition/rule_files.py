@@ -74,11 +74,8 @@ class FileDocument:
     ) -> FileProblem:
         """Return a problem of this document with its place in the file.
 
-        Args:
-            path: such as `pattern.steps[0].where`; of a key that is missing, too.
-            message: what is wrong.
-            remedy: how to fix it.
-            inside: where in the text at the path it is.
+        `path` is such as `pattern.steps[0].where`, of a key that is missing, too; `inside` where in
+        the text there.
         """
         end = "" if message.endswith((".", "?", "!")) else "."
         text = f"{message}{end} {remedy[:1].upper()}{remedy[1:]}".rstrip()
@@ -156,11 +153,9 @@ def _files(path: Path) -> list[Path]:
 
 
 def documents_in(text: str, file: Path) -> list[FileDocument]:
-    """Return the documents in a text, YAML or JSON, whatever they are.
+    """Return the documents in the text of a file, YAML or JSON, whatever they are.
 
-    Args:
-        text: the text.
-        file: what it is the content of; invalid JSON is reported as such if its suffix says so.
+    Invalid JSON is reported as such if the suffix of the file says so.
 
     Raises:
         PatternError: it is neither.

@@ -14,18 +14,8 @@ _DOCUMENT: Final = (
     *("limits", "examples"),
 )
 _PATTERN: Final = (
-    *(
-        "parameters",
-        "name",
-        "group",
-        "steps",
-        "contiguity",
-        "subtype",
-        "where",
-        "times",
-        "from",
-        "to",
-    ),
+    *("parameters", "name", "group", "steps", "contiguity", "subtype", "where", "times"),
+    *("from", "to"),
     *("times_within", "times_within_ms", "inner", "greedy", "optional", "until", "within"),
     *("within_ms", "within_previous", "within_type", "after_match_skip", "strategy", "step"),
     *("type", "value", "min", "max", "values", "description"),

@@ -12,8 +12,7 @@ from cep.events.table import EVENT_SUFFIXES
 def event_files(place: str) -> tuple[Path, ...]:
     """Return the files of events at a place that are there now, by name.
 
-    Args:
-        place: a file, a folder that is searched with those in it, or a pattern with `*` and `**`.
+    A place is a file, a folder that is searched with those in it, or a pattern with `*` and `**`.
     """
     folder = Path(place)
     if folder.is_dir():

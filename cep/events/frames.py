@@ -18,12 +18,10 @@ from cep.expression import Schema
 
 
 def rows_of(events: Any) -> Iterable[Any]:
-    """Return the rows of a frame as mappings, in their order; anything else as it is.
+    """Return the rows of a frame as mappings, in their order; an iterable of events as it is.
 
-    Args:
-        events: a frame that holds its rows (of Polars, of pandas, or whatever hands itself out as
-            an Arrow stream), or an iterable of events. What pandas takes as missing is `None`, and
-            an index with a name is a column, too.
+    A frame holds its rows: of Polars, of pandas, or whatever hands itself out as an Arrow stream.
+    What pandas takes as missing is `None`, and an index with a name is a column, too.
 
     Raises:
         UnreadableEvents: it is a frame whose rows are not there, or cannot be read; or no iterable

@@ -30,11 +30,7 @@ class EventTime:
         return cls(written["column"], tuple(written["order_by"]))
 
     def order(self, schema: Schema | None) -> tuple[str, ...]:
-        """Return the columns that order events of the same millisecond, the first counting most.
-
-        Args:
-            schema: the columns of the stream, `None` if they are not known.
-        """
+        """Return the columns that order events of the same millisecond, the first counting most."""
         types = {} if schema is None else dict(schema.columns)
         is_finer = self.column in types and types[self.column].kind in _FINER
         return (

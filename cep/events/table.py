@@ -76,11 +76,7 @@ class EventTable:
         return [row[place] for row in self.rows]
 
     def with_times(self, names: Iterable[str]) -> "EventTable":
-        """Return the table with DATE or TIMESTAMP for columns of text that are so throughout.
-
-        Args:
-            names: the columns to look at, in any case.
-        """
+        """Return the table with DATE or TIMESTAMP for those text columns that are so throughout."""
         wanted = {name.casefold() for name in names}
         table = self
         for name, data_type in self.schema.columns:
@@ -169,12 +165,10 @@ def reads_as_time(text: str) -> bool:
 
 
 def read_events(content: bytes, name: str, schema: Schema | None = None) -> EventTable:
-    """Return the events in a file.
+    """Return the events in a file, whose content may be compressed by gzip.
 
-    Args:
-        content: the bytes of the file; they may be compressed by gzip.
-        name: its name, whose suffix tells the format; else its first bytes do.
-        schema: the columns to read; by default all, with types as their values show.
+    The suffix of its name tells the format, else its first bytes do. By default all columns are
+    read, with types as their values show.
 
     Raises:
         UnreadableEvents: says in which line, event or column.
@@ -192,14 +186,9 @@ def read_events(content: bytes, name: str, schema: Schema | None = None) -> Even
 
 
 def event_rows(content: bytes, name: str, schema: Schema | None = None) -> EventRows:
-    """Return the events in a file one after the other.
+    """Return the events in a file one after the other, its format found as by `read_events`.
 
     Without a schema events in JSON Lines stay what they are, and nothing is said of their columns.
-
-    Args:
-        content: the bytes of the file; they may be compressed by gzip.
-        name: its name, whose suffix tells the format; else its first bytes do.
-        schema: the columns of the events; by default as their values show.
 
     Raises:
         UnreadableEvents: says in which line; also while lines of JSON are iterated.
@@ -217,12 +206,7 @@ def event_rows(content: bytes, name: str, schema: Schema | None = None) -> Event
 
 
 def is_json_lines(name: str, head: bytes) -> bool:
-    """Return whether a file holds JSON Lines, if it holds events.
-
-    Args:
-        name: its name, whose suffix tells the format; else its first bytes do.
-        head: its first bytes, at least 8 if there are as many.
-    """
+    """Return whether a file holds JSON Lines, if it holds events; `head` are its first 8 bytes."""
     return not head.startswith(_GZIP) and _format(head, name) == "JSON Lines"
 
 
@@ -253,11 +237,9 @@ def _format(content: bytes, name: str) -> str:
 
 
 def json_objects(lines: Iterable[bytes], schema: Schema | None) -> Iterator[dict[str, Any]]:
-    """Yield the events in JSON Lines.
+    """Yield the events in JSON Lines, of which empty ones are skipped.
 
-    Args:
-        lines: the lines, of which empty ones are skipped.
-        schema: the columns; with it a number with a point keeps its digits until it is typed.
+    With a schema a number with a point keeps its digits until it is typed.
 
     Raises:
         UnreadableEvents: a line is no JSON object; says which.

@@ -52,12 +52,7 @@ class UnfitValue(ValueError):
 
 
 def column_readers(schema: Schema, *, of_text: bool = False) -> dict[str, Reader]:
-    """Return what reads the values of each column.
-
-    Args:
-        schema: the columns.
-        of_text: values are texts, as in CSV; else they are as JSON or a frame has them.
-    """
+    """Return what reads the values of each column: texts, as in CSV, or values as JSON has them."""
     reader = text_reader if of_text else value_reader
     return {name: reader(data_type) for name, data_type in schema.columns}
 

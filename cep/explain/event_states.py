@@ -6,15 +6,7 @@ PatternTree ──cep.nfa.compiler──► Program ──► StateGraph
 from collections import deque
 from typing import Final
 
-from cep.explain.state_graph import (
-    MOST_STATES,
-    Action,
-    Edge,
-    Node,
-    NodeKind,
-    StateGraph,
-    cut_note,
-)
+from cep.explain.state_graph import MOST_STATES, Action, Edge, Node, NodeKind, StateGraph, cut_note
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.program import Action as ProgramAction
 from cep.nfa.program import Always, Both, Guard, IsTrue, Not, Program, StateKind

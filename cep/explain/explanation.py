@@ -40,12 +40,7 @@ def states_of(source: Source) -> StateGraph:
 
 
 def as_sql(source: Source, *, key_by: Sequence[str] = (), time_column: str = "ts") -> str:
-    """Return a pattern as MATCH_RECOGNIZE.
-
-    Args:
-        source: the pattern or clause.
-        key_by: the columns of the key, for a pattern.
-        time_column: the column of the event time, for a pattern.
+    """Return a pattern as MATCH_RECOGNIZE, with the columns of its key and of its event time.
 
     Raises:
         NotExact: no clause finds exactly the same.
@@ -68,14 +63,10 @@ def as_pattern(source: Source) -> str:
 def explained(
     source: Source, *, key_by: Sequence[str] = (), time_column: str = "ts"
 ) -> dict[str, Any]:
-    """Return all of it as nested data for JSON.
+    """Return all of it as nested data for JSON; errors are those of `states_of`.
 
     `drawing` is `None` for a pattern, whose document is drawn. `translation` has a `text` where it
     is exact, else the `reason` why not and a `hint`.
-
-    Raises:
-        ClauseError: a clause breaks a rule, or is too large.
-        LimitExceeded: too much can follow somewhere in a clause.
     """
     is_pattern = isinstance(source, PatternTree)
     try:

@@ -5,15 +5,7 @@
 The edges of a state are in order of preferment: the first that leads to a match is the match.
 """
 
-from cep.explain.state_graph import (
-    MOST_STATES,
-    Action,
-    Edge,
-    Node,
-    NodeKind,
-    StateGraph,
-    cut_note,
-)
+from cep.explain.state_graph import MOST_STATES, Action, Edge, Node, NodeKind, StateGraph, cut_note
 from cep.pattern.durations import duration_text
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.clause import Clause, SkipTo

@@ -8,6 +8,7 @@ denial of the other.
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Final
 
 from cep.expression.temporal import parse_timestamp
 from cep.expression.tree import (
@@ -86,12 +87,12 @@ def _denies(node: Node, other: Node) -> bool:
     said = set(conjuncts(other))
     for part in conjuncts(node):
         match part:
-            case Not(operand=IsTruth(operand=denied, value=True)) | Not(operand=denied):
-                if said.issuperset(conjuncts(denied)):
-                    return True
-            case IsTruth(operand=denied, value=False):
-                if said.issuperset(conjuncts(denied)):
-                    return True
+            case (
+                Not(operand=IsTruth(operand=denied, value=True))
+                | Not(operand=denied)
+                | IsTruth(operand=denied, value=False)
+            ) if said.issuperset(conjuncts(denied)):
+                return True
             case _:
                 continue
     return False
@@ -144,17 +145,13 @@ def _is_false(value: Constant, fact: _Fact) -> bool:
     if value is None:
         return True  # nothing equals NULL
     match fact:
-        case In(items=items):
-            wanted = [item.value for item in items if isinstance(item, Literal)]
-            return all(other is None or _differ(value, other) for other in wanted)
+        case In():
+            others, negated = _values(fact) or [], ComparisonOperator.NOT_EQUAL
         case Comparison(operator=operator, right=Literal(value=other)):
-            return other is None or (_compare(value, other, operator.negated) is True)
+            others, negated = [other], operator.negated
         case _:
             return False
-
-
-def _differ(value: Constant, other: Constant) -> bool:
-    return _compare(value, other, ComparisonOperator.NOT_EQUAL) is True
+    return all(other is None or _compare(value, other, negated) is True for other in others)
 
 
 def _are_apart(one: _Fact, other: _Fact) -> bool:
@@ -168,15 +165,9 @@ def _are_apart(one: _Fact, other: _Fact) -> bool:
                 return _are_apart(other, one)
             if low not in _LOWER or high not in _UPPER:
                 return False
-            includes_both = (
-                low is ComparisonOperator.GREATER_OR_EQUAL
-                and high is ComparisonOperator.LESS_OR_EQUAL
-            )
-            beyond = (
-                ComparisonOperator.GREATER
-                if includes_both
-                else (ComparisonOperator.GREATER_OR_EQUAL)
-            )
+            beyond = ComparisonOperator.GREATER_OR_EQUAL
+            if low is beyond and high is ComparisonOperator.LESS_OR_EQUAL:  # both include it
+                beyond = ComparisonOperator.GREATER
             return _compare(bottom, top, beyond) is True
         case _:
             return False
@@ -184,15 +175,7 @@ def _are_apart(one: _Fact, other: _Fact) -> bool:
 
 _UPPER = {ComparisonOperator.LESS, ComparisonOperator.LESS_OR_EQUAL}
 _LOWER = {ComparisonOperator.GREATER, ComparisonOperator.GREATER_OR_EQUAL}
-_KINDS: tuple[tuple[type, ...], ...] = (
-    (bool,),
-    (int, Decimal),
-    (float,),
-    (str,),
-    (datetime,),
-    (date,),
-    (timedelta,),
-)
+_KINDS: Final = (bool, int | Decimal, float, str, datetime, date, timedelta)
 
 
 def _compare(left: Constant, right: Constant, operator: ComparisonOperator) -> bool | None:

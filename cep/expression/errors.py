@@ -75,11 +75,7 @@ class EvaluationError(Exception):
 def problem_at(text: str, span: tuple[int, int], message: str, hint: str = "") -> Problem:
     """Return the problem with its line, column and snippet.
 
-    Args:
-        text: the whole expression.
-        span: the first character and the one after the last, as indexes into `text`.
-        message: what is wrong.
-        hint: how to fix it.
+    `span` is the first character and the one after the last, as indexes into the expression.
     """
     start, end = span
     line_start = text.rfind("\n", 0, start) + 1

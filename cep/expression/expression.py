@@ -26,11 +26,7 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str, constants: Constants = NO_CONSTANTS) -> Self:
-        """Return the expression in a text.
-
-        Args:
-            text: the expression.
-            constants: the values of the parameters that it may name.
+        """Return the expression in a text, with the values of the parameters that it may name.
 
         Raises:
             ExpressionError: if it is not an expression; with line, column and a hint.
@@ -54,11 +50,7 @@ class Expression:
 
     @classmethod
     def any_of(cls, expressions: Sequence[Self]) -> Self:
-        """Return the expression that is true where any of the given ones is.
-
-        Raises:
-            ExpressionTooLarge: if the text would become too long or too deep.
-        """
+        """Return the expression that is true where any of the given ones is; else as `all_of`."""
         return cls._joined(expressions, "OR", Or)
 
     @classmethod

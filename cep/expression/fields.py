@@ -43,10 +43,9 @@ def _one(name: str) -> Callable[[Event], Any]:
 
 
 def row_reader(columns: Sequence[str]) -> FieldReader:
-    """Return how to read a field of an event that is the tuple of its values.
+    """Return how to read a field of an event that is the tuple of its values, named in order.
 
-    Args:
-        columns: the names of the values, in order; a field inside a column is read from a mapping.
+    A field inside a column is read from a mapping.
     """
     positions = {name: position for position, name in enumerate(columns)}
 

@@ -92,12 +92,7 @@ def constants_of(parameters: tuple[Parameter, ...]) -> Mapping[str, Value]:
 
 
 def written_out(text: str, values: Mapping[str, Value]) -> int:
-    """Return how many values the lists stand for that a text names, each as often as it does.
-
-    Args:
-        text: expressions.
-        values: those of all parameters, by name.
-    """
+    """Return how many values the lists stand for that a text names, each as often as it does."""
     names = _NAMED.findall(text) if any(isinstance(each, tuple) for each in values.values()) else ()
     lists = (values.get(name) for name in names)
     return sum(len(each) for each in lists if isinstance(each, tuple))
@@ -149,12 +144,10 @@ def value_of(data_type: DataType, value: Written) -> Value:
 
 
 def constant_of(data_type: DataType, value: Written) -> Literal:
-    """Return the constant that one value of JSON stands for.
+    """Return the constant of a type, see `parameter_type`, that one value of JSON stands for.
 
-    Args:
-        data_type: the type, as `parameter_type` returns it.
-        value: a number, a text, or true or false. DECIMAL is also taken as text, which keeps all
-            digits; points in time are ISO 8601 texts, intervals texts such as `10 minutes`.
+    DECIMAL is also taken as text, which keeps all digits; points in time are ISO 8601 texts,
+    intervals texts such as `10 minutes`.
 
     Raises:
         ValueError: it is no value of the type.

@@ -12,14 +12,7 @@ from sqlglot import exp
 
 from cep.expression.errors import near_name
 from cep.expression.lists import ValueList
-from cep.expression.types import (
-    DataType,
-    PolarsType,
-    bad_ddl,
-    from_polars,
-    named_types,
-    to_polars,
-)
+from cep.expression.types import DataType, PolarsType, bad_ddl, from_polars, named_types, to_polars
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +29,7 @@ class Schema:
     def from_ddl(cls, ddl: str, lists: tuple[ValueList, ...] | None = None) -> "Schema":
         """Return the schema written as in a Spark DDL, `user STRING, tags ARRAY<STRING>`.
 
-        Args:
-            ddl: the columns.
-            lists: the lists of the stream; `None` if unknown, which leaves them unchecked.
+        Without `lists` those of the stream are unknown, which leaves them unchecked.
 
         Raises:
             ExpressionError: if the text is not such a list, or names a column twice.
@@ -81,19 +72,15 @@ class Schema:
 
     def near(self, path: tuple[str, ...]) -> str:
         """Return a hint for a path that does not exist: the nearest names, else all there are."""
-        for known in range(len(path)):
-            fields = self._fields_below(path[:known])
-            if path[known] not in dict(fields):
-                names = [name for name, _ in fields]
+        fields = self.columns
+        for name in path:
+            found = dict(fields).get(name)
+            if found is None:
+                names = [known for known, _ in fields]
                 there = f"there are: {', '.join(names)}" if names else "it has no fields"
-                return near_name(path[known], names) or there
+                return near_name(name, names) or there
+            fields = found.fields
         return ""
-
-    def _fields_below(self, path: tuple[str, ...]) -> tuple[tuple[str, DataType], ...]:
-        if not path:
-            return self.columns
-        found = self.type_of(path)
-        return found.fields if found else ()
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {data_type}" for name, data_type in self.columns)

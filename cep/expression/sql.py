@@ -75,53 +75,13 @@ def quoted_name(name: str) -> str:
     return name if is_word and name.upper() not in _RESERVED else f"`{name.replace('`', '``')}`"
 
 
-# Words the parser does not read as a column.
-_RESERVED = frozenset(
-    [
-        "AND",
-        "OR",
-        "NOT",
-        "IN",
-        "IS",
-        "LIKE",
-        "RLIKE",
-        "BETWEEN",
-        "CASE",
-        "WHEN",
-        "THEN",
-        "ELSE",
-        "END",
-        "NULL",
-        "TRUE",
-        "FALSE",
-        "INTERVAL",
-        "DATE",
-        "TIMESTAMP",
-        "TIMESTAMP_NTZ",
-        "CAST",
-        "EXTRACT",
-        "DISTINCT",
-        "SELECT",
-        "FROM",
-        "WHERE",
-        "HAVING",
-        "UNION",
-        "EXCEPT",
-        "INTERSECT",
-        "VALUES",
-        "WITH",
-        "AS",
-        "ON",
-        "USING",
-        "JOIN",
-        "CROSS",
-        "GRANT",
-        "INTO",
-        "DIV",
-        "ESCAPE",
-        "EXISTS",
-    ]
+_WORDS: Final = (
+    "AND OR NOT IN IS LIKE RLIKE BETWEEN CASE WHEN THEN ELSE END NULL TRUE FALSE INTERVAL "
+    "DATE TIMESTAMP TIMESTAMP_NTZ CAST EXTRACT DISTINCT SELECT FROM WHERE HAVING UNION "
+    "EXCEPT INTERSECT VALUES WITH AS ON USING JOIN CROSS GRANT INTO DIV ESCAPE EXISTS"
 )
+_RESERVED: Final = frozenset(_WORDS.split())
+"""Words the parser does not read as a column."""
 
 
 def _bracketed(node: Node) -> str:

@@ -108,9 +108,7 @@ INTERVAL = DataType(Kind.INTERVAL)
 
 MAX_DECIMAL_PRECISION = 38
 _DIGITS = re.compile("[0-9]{1,2}")
-DEFAULT_DECIMAL = DataType(
-    Kind.DECIMAL, precision=10, scale=0
-)  # Spark's DECIMAL without parameters
+DEFAULT_DECIMAL = DataType(Kind.DECIMAL, precision=10)  # Spark's DECIMAL without parameters
 
 
 def bad_ddl(ddl: str, message: str) -> ExpressionError:
@@ -195,11 +193,7 @@ _TO_POLARS: dict[Kind, pl.DataType] = {
 
 
 def to_polars(data_type: DataType) -> pl.DataType:
-    """Return the polars type that stores it.
-
-    Raises:
-        ValueError: if it is OTHER or UNKNOWN.
-    """
+    """Return the polars type that stores it; raises `ValueError` if it is OTHER or UNKNOWN."""
     match data_type.kind:
         case Kind.DECIMAL:
             return pl.Decimal(data_type.precision, data_type.scale)

@@ -47,32 +47,20 @@ class Group(IntEnum):
     OTHER = 7
 
 
-_GROUPS: dict[type, Group] = {
-    bool: Group.BOOLEAN,
-    int: Group.NUMBER,
-    float: Group.NUMBER,
-    Decimal: Group.NUMBER,
-    str: Group.TEXT,
-    datetime: Group.MOMENT,
-    date: Group.MOMENT,
-    timedelta: Group.INTERVAL,
-    list: Group.ARRAY,
-    tuple: Group.ARRAY,
-    dict: Group.STRUCT,
+_TYPES: dict[type, tuple[Group, str]] = {
+    bool: (Group.BOOLEAN, "BOOLEAN"),
+    int: (Group.NUMBER, "BIGINT"),
+    float: (Group.NUMBER, "DOUBLE"),
+    Decimal: (Group.NUMBER, "DECIMAL"),
+    str: (Group.TEXT, "STRING"),
+    datetime: (Group.MOMENT, "TIMESTAMP"),
+    date: (Group.MOMENT, "DATE"),
+    timedelta: (Group.INTERVAL, "INTERVAL"),
+    list: (Group.ARRAY, "ARRAY"),
+    tuple: (Group.ARRAY, "ARRAY"),
+    dict: (Group.STRUCT, "STRUCT"),
 }
-_NAMES: dict[type, str] = {
-    bool: "BOOLEAN",
-    int: "BIGINT",
-    float: "DOUBLE",
-    Decimal: "DECIMAL",
-    str: "STRING",
-    datetime: "TIMESTAMP",
-    date: "DATE",
-    timedelta: "INTERVAL",
-    list: "ARRAY",
-    tuple: "ARRAY",
-    dict: "STRUCT",
-}
+_GROUPS = {python: group for python, (group, _) in _TYPES.items()}
 # Values of these types need no more than Python's own comparison when both are of the same one.
 PLAIN_TYPES = frozenset({int, str, bool, timedelta})
 
@@ -93,10 +81,8 @@ def group_of(value: Value) -> Group:
 
 def type_name(value: Value) -> str:
     """Return the SQL name of a value's type, or the Python one of a foreign type."""
-    named = _NAMES.get(type(value))
-    if named is None:
-        named = next((name for t, name in _NAMES.items() if isinstance(value, t)), None)
-    return named or type(value).__qualname__
+    names = (_TYPES[base][1] for base in type(value).__mro__ if base in _TYPES)
+    return next(names, type(value).__qualname__)
 
 
 def to_double(number: Value) -> float:
@@ -155,11 +141,7 @@ def _is_binary(number: Value) -> bool:
 
 
 def equal(left: Value, right: Value) -> bool | None:
-    """Return whether the two are equal, `None` for unknown.
-
-    Raises:
-        Mismatch: if they cannot be compared.
-    """
+    """Return whether the two are equal, `None` for unknown; errors as of `order`."""
     kind = type(left)
     if kind is type(right) and kind in PLAIN_TYPES:
         return bool(left == right)
@@ -168,11 +150,7 @@ def equal(left: Value, right: Value) -> bool | None:
 
 
 def less(left: Value, right: Value) -> bool | None:
-    """Return whether `left` sorts before `right`, `None` for unknown.
-
-    Raises:
-        Mismatch: if they cannot be compared.
-    """
+    """Return whether `left` sorts before `right`, `None` for unknown; errors as of `order`."""
     kind = type(left)
     if kind is type(right):
         if kind in PLAIN_TYPES:
@@ -206,12 +184,9 @@ COMPARE: dict[ComparisonOperator, Callable[[Value, Value], bool | None]] = {
 
 
 def distinct(left: Value, right: Value) -> bool:
-    """Return whether `left IS DISTINCT FROM right`; either may be None.
+    """Return whether `left IS DISTINCT FROM right`; either may be None; errors as of `order`.
 
     A text that cannot be read as the point in time it is compared with is distinct from it.
-
-    Raises:
-        Mismatch: if they cannot be compared.
     """
     if left is None or right is None:
         return left is not right

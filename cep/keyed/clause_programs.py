@@ -40,12 +40,7 @@ class ClauseProgram:
 
 
 def clause_program(clause: BoundClause, program: RowProgram) -> ClauseProgram | None:
-    """Return the pattern that a clause can run as; `None` if it needs the search for rows.
-
-    Args:
-        clause: the clause.
-        program: the same, ready to search.
-    """
+    """Return the pattern that a clause can run as; `None` if it needs the search for rows."""
     looks_around = program.tracks_every_row or program.keeps_past
     if looks_around or any(condition.residual is not None for condition in program.conditions):
         return None

@@ -50,12 +50,7 @@ class _Lookup:
 
 @dataclass(frozen=True, slots=True)
 class EqualityLookups:
-    """Those of some tests that are worth a join.
-
-    Args:
-        lookups: the joins.
-        numbers: the numbers of these tests.
-    """
+    """Those of some tests that are worth a join, and their numbers."""
 
     lookups: Sequence[_Lookup] = ()
     numbers: Collection[int] = ()
@@ -116,9 +111,7 @@ def _equality_tests(test: Node, number: int, schema: Schema) -> Iterator[_Equali
         found = _column_and_value(operand, schema)
         if found is not None:
             others = operands[:position] + operands[position + 1 :]
-            rest = None if not others else others[0]
-            if len(others) > 1:
-                rest = And(others)
+            rest = And(others) if len(others) > 1 else next(iter(others), None)
             yield _EqualityTest(*found, rest, number)
 
 

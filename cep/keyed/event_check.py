@@ -26,13 +26,7 @@ class EventWarning(UserWarning):
 
 
 class EventCheck:
-    """Looks at the events that a pattern is given.
-
-    Args:
-        pattern: what is looked for.
-        keys: the fields of the key, by name.
-        time_field: the field of the event time.
-    """
+    """Looks at the events that a pattern is given."""
 
     def __init__(self, pattern: Pattern, keys: Iterable[str], time_field: str) -> None:
         self._reads = dict(_fields_read(pattern))
@@ -52,9 +46,8 @@ class EventCheck:
     def warnings(self, goes_back_at: int | None = None, of_no_key: int = 0) -> Iterator[str]:
         """Yield what to tell; nothing if there was no event.
 
-        Args:
-            goes_back_at: the first event, from 1, that is older than the one before it.
-            of_no_key: how many matches and timeouts have NULL in their key.
+        `goes_back_at` is the first event, from 1, that is older than the one before it;
+        `of_no_key` how many matches and timeouts have NULL in their key.
         """
         if goes_back_at is not None:
             yield (
@@ -65,9 +58,8 @@ class EventCheck:
             return
         for name, step in self._reads.items():
             if name not in self._names:
-                yield self._message(
-                    name, f"which the condition of {step} reads, so it is NULL there"
-                )
+                so = f"which the condition of {step} reads, so it is NULL there"
+                yield self._message(name, so)
         for key in self._keys:
             if key not in self._names and (name := key.split(".")[0]) not in self._names:
                 yield self._message(name, "which is of the key, so all events have the same one")
@@ -97,17 +89,14 @@ def warning_of_seconds(name: str) -> str:
 def warning_of_open(pattern: Pattern, were: str) -> Iterator[str]:
     """Yield what to tell of partial matches that are open at the end, if time can close them.
 
-    Args:
-        pattern: what is looked for.
-        were: how many they were, with the verb.
+    `were` says how many they were, with the verb.
     """
     query = pattern.query
-    windows = (
-        [query.clause.within_ms]
-        if query is not None
-        else [element.within for element in pattern.tree.elements]
-    )
-    if any(windows):
+    if query is None:
+        has_window = any(element.within for element in pattern.tree.elements)
+    else:
+        has_window = query.clause.within_ms is not None
+    if has_window:
         brings = ", which may bring matches" if _ends_bring_matches(pattern) else ""
         yield f"{were} open after the last event; --until closes windows{brings}"
 

@@ -86,16 +86,10 @@ class EventColumns(Generic[Kind]):
         is_single: bool = False,
         only_key: Hashable = (),
     ) -> "EventColumns[Kind]":
-        """Return events, which are put together by key.
+        """Return events, which are put together by key, of which `key_columns` are the parts.
 
-        Args:
-            frame: the events.
-            times_ms: their times.
-            kinds: what there are among `kind_numbers`.
-            kind_numbers: of each event, the place of its kind in `kinds`.
-            key_columns: their keys, a column for each part.
-            is_single: whether a key of one part is the value itself, not a tuple.
-            only_key: the key of all events if there are no columns.
+        A key of one part is the value itself if `is_single`, else a tuple; without columns all
+        events have `only_key`.
         """
         if key_columns.width:
             keys, begin, order = _by_key(key_columns, is_single=is_single)
@@ -124,12 +118,7 @@ def _by_key(columns: pl.DataFrame, *, is_single: bool) -> tuple[list[Any], Ints,
 def frame_of(
     events: Sequence[Sequence[Any]], schema: pl.Schema, order: Sequence[str]
 ) -> pl.DataFrame:
-    """Return some columns of events, each the list of its values.
-
-    Args:
-        events: the events.
-        schema: the columns that are wanted.
-        order: in which order events have their values.
+    """Return some columns of events, each the list of its values in the order of `order`.
 
     Raises:
         TypeError, ValueError, OverflowError, polars.exceptions.PolarsError: a value is not of the

@@ -75,10 +75,7 @@ class KeyMachine(Protocol):
         """Return the state of a key that holds nothing."""
 
     def transitions(
-        self,
-        true_tests: Iterable[int],
-        starting: int | None = None,
-        going_on: int | None = None,
+        self, true_tests: Iterable[int], starting: int | None = None, going_on: int | None = None
     ) -> Any:
         """Return what an event does, given the tests that hold for it."""
 

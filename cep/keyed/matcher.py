@@ -97,12 +97,8 @@ class KeyedMatcher:
     ) -> EventKind:
         """Return what an event does, given which of `tests` hold for it, by number.
 
-        Keep the result for the next event for which the same tests hold (see `kinds`).
-
-        Args:
-            true_tests: the numbers of the tests that hold.
-            starting: the rules that may begin partial matches; all by default.
-            going_on: the rules that may have some (see `keep_only`); all by default.
+        Keep the result for the next event for which the same tests hold (see `kinds`). Rules in
+        `starting` may begin partial matches, those in `going_on` may have some; all by default.
         """
         everything = self.all_rules
         by_shape = (

@@ -28,25 +28,13 @@ from cep.expression import (
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import InList, lists_in
 from cep.keyed.equality_lookups import HITS, EqualityLookups
-from cep.keyed.row_kinds import (
-    WORDS,
-    Concerned,
-    Kind,
-    KindOf,
-    kinds_of_hits,
-    kinds_of_words,
-)
+from cep.keyed.row_kinds import WORDS, Concerned, Kind, KindOf, kinds_of_hits, kinds_of_words
 
 _TESTS_IN_ONE_WORD = 63
 
 
 class PredicateIndex:
-    """The tests of a set of rules, ready to be evaluated on frames.
-
-    Args:
-        tests: conditions on the event alone; a test's number is its index.
-        schema: the columns of the frames.
-    """
+    """Tests on the event alone, numbered by index, ready to be evaluated on frames."""
 
     def __init__(self, tests: Sequence[Node], schema: Schema) -> None:
         self.tests = tuple(tests)
@@ -64,18 +52,12 @@ class PredicateIndex:
         ]
 
     def classify(
-        self,
-        frame: pl.DataFrame,
-        kind_of: KindOf[Kind],
-        without: Collection[int] | None = None,
+        self, frame: pl.DataFrame, kind_of: KindOf[Kind], without: Collection[int] | None = None
     ) -> Concerned[Kind]:
         """Return the rows whose kind is truthy, with their kinds.
 
-        Args:
-            frame: the rows.
-            kind_of: from the numbers of the tests that hold for a row, ascending, to its kind.
-            without: tests that are taken not to hold; the others are evaluated one by one, which
-                is slow. `None` = all at once.
+        `kind_of` takes the numbers of the tests that hold for a row, ascending. Tests in `without`
+        do not count; unless it is `None` the others are evaluated one by one, which is slow.
 
         Raises:
             EvaluationError: a test fails on one of the rows; see `first_failure`.
@@ -93,12 +75,7 @@ class PredicateIndex:
     def first_failure(
         self, frame: pl.DataFrame, without: Collection[int]
     ) -> tuple[int, dict[int, EvaluationError]] | None:
-        """Return the first row at which tests fail, and these with how; `None` if none does.
-
-        Args:
-            frame: the rows.
-            without: tests that are not looked at.
-        """
+        """Return the first row at which tests fail, and these with how; `None` if none does."""
         first, failures = len(frame), dict[int, EvaluationError]()
         for number in range(len(self.tests)):
             if number in without:

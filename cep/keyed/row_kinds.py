@@ -48,12 +48,9 @@ class _Places(Generic[Kind]):
 
 
 def kinds_of_hits(hits: pl.DataFrame, count: int, kind_of: KindOf[Kind]) -> Concerned[Kind]:
-    """Return the rows whose kind is truthy.
+    """Return the rows whose kind is truthy, out of `count`; asks for one kind per set of tests.
 
-    Args:
-        hits: columns `row` and `test`; each pair once.
-        count: how many rows there are.
-        kind_of: tells their kinds; asked once for the same tests.
+    `hits` has the columns `row` and `test`; each pair once.
     """
     places = _Places(kind_of)
     rows, tests = (hits.get_column(name).to_numpy() for name in ("row", "test"))

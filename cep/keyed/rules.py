@@ -66,12 +66,7 @@ def shapes_of(
 ) -> tuple[Shape, ...]:
     """Return the shapes of rules, those of row patterns after all others.
 
-    Args:
-        rules: pattern by rule id.
-        tests: where the tests on the event alone are numbered.
-        reading: how conditions read events.
-        limits: what each rule may hold for one key, for all alike or by rule id.
-        kept_apart: rules with different values here never share a machine.
+    Rules with different values in `kept_apart` never share a machine.
     """
     builder = _Builder(tests, reading)
     by_program: dict[tuple[Program, Limits, Hashable], list[_CompiledMember]] = {}
@@ -183,10 +178,6 @@ def most_beginning_together(machine: Machine, tests: Sequence[Node]) -> int:
     """Return how many rules may begin at one event, as far as their conditions tell.
 
     Rules for different constants never begin at the same event.
-
-    Args:
-        machine: the rules.
-        tests: the tests on the event alone, by number.
     """
     conditions = 0
     for transition in machine.program.states[machine.program.start].transitions:

@@ -6,13 +6,3 @@ keyed            many rules over many keys: the matcher that others feed
 shapes           rules of one shape, which share a machine and their partial matches
 matcher_state    the state of a whole matcher as bytes; `key_state`: that of one key
 """
-
-from cep.matching.find_matches import (
-    Match,
-    MatchResult,
-    TimedOutMatch,
-    find_matches,
-    iter_matches,
-)
-
-__all__ = ["Match", "MatchResult", "TimedOutMatch", "find_matches", "iter_matches"]

@@ -60,15 +60,7 @@ class _Call:
 
 
 class CompiledFrames:
-    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`.
-
-    Args:
-        search: the search of the clause.
-        plan: its compiled form.
-        schema: the columns of the frames.
-        result: names and types of the result.
-        rows_at_once: how many rows are searched in a call.
-    """
+    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`."""
 
     def __init__(
         self,
@@ -99,12 +91,7 @@ class CompiledFrames:
         self._rest: _Rest | None = None
 
     def process(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Take the next rows; yield rows of the result.
-
-        Raises:
-            RowPatternFailure: the query fails on these rows.
-            LimitExceeded: a partition would hold too much.
-        """
+        """Take the next rows; yield rows of the result; errors as of `SortedFrames.process`."""
         if len(frame):
             self._pending.append(frame.select(self._names))
             self._pending_rows += len(frame)

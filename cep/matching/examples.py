@@ -58,13 +58,7 @@ def example_problems(
     """Return how the examples of a document differ from what its pattern finds.
 
     They are run if nothing is wrong with the pattern, the keys and themselves, whatever is wrong
-    with other parts.
-
-    Args:
-        document: the document.
-        checked: what checking it has found.
-        time: what orders the events of the stream.
-        schema: as `run_examples` takes it.
+    with other parts; for the schema see `run_examples`.
     """
     written, problems = examples_to_run(document, checked, time)
     return problems if written is None else run_examples(written, schema)
@@ -89,12 +83,8 @@ def examples_to_run(
 def run_examples(written: WrittenExamples, schema: Schema) -> list[Problem]:
     """Return how examples differ from what their pattern finds.
 
-    What that takes is bounded for one key only: who runs examples of others, bounds it.
-
-    Args:
-        written: the examples.
-        schema: the columns of the stream, by which events are read, and its lists with their
-            values; a pattern that names lists cannot be run without.
+    What that takes is bounded for one key only: who runs examples of others, bounds it. A pattern
+    that names lists cannot be run without their values in the schema.
     """
     pattern = Pattern.from_document(written.pattern)
     if pattern.list_names and not schema.lists:

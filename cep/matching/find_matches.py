@@ -102,10 +102,8 @@ class MatchResult:
         found: list[Match | TimedOutMatch] = [*self.matches, *self.timed_out]
         found.sort(key=lambda each: each.time_ms)
         count = self.open_partial_matches
-        message = (
-            "1 partial match was open" if count == 1 else f"{count:,} partial matches were open"
-        )
-        return found_table(found, message if count else "")
+        message = "1 partial match was" if count == 1 else f"{count:,} partial matches were"
+        return found_table(found, f"{message} open" if count else "")
 
 
 def find_matches(  # noqa: PLR0913 - keyword options with defaults
@@ -340,9 +338,8 @@ class _Scan:
         except ValueError as error:
             hint = ""
             if value is None and isinstance(event, Mapping):
-                hint = (
-                    f"; the event has {', '.join(map(str, event))}: name the field, time_field=..."
-                )
+                names = ", ".join(map(str, event))
+                hint = f"; the event has {names}: name the field, time_field=..."
             raise EventTimeError(f"event {index + 1}: {self._time_name} {error}{hint}") from None
 
     def _kind(self, event: Any) -> EventKind:

@@ -28,13 +28,7 @@ _ROWS_PER_FRAME: Final = 16_384
 
 
 class InterpretedFrames:
-    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`.
-
-    Args:
-        search: the search of the clause.
-        schema: the columns of the frames.
-        result: names and types of the result.
-    """
+    """The rows of a clause over frames of sorted rows; see `cep.matching.sorted_frames`."""
 
     def __init__(
         self, search: RowPatternSearch, schema: Schema, result: list[tuple[str, pl.DataType]]
@@ -54,12 +48,7 @@ class InterpretedFrames:
         self._waiting: list[tuple[Any, ...]] = []
 
     def process(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Take the next rows; yield rows of the result.
-
-        Raises:
-            RowPatternFailure: the query fails on these rows.
-            LimitExceeded: a partition would hold too much.
-        """
+        """Take the next rows; yield rows of the result; errors as of `SortedFrames.process`."""
         if not len(frame):
             return
         bits = self._bits.of(frame)

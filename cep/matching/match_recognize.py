@@ -17,10 +17,9 @@ from cep.events.table import UnreadableEvents
 from cep.expression import EvaluationError, Predicate, Schema, compile_predicate, row_reader
 from cep.expression.types import DataType
 from cep.html_tables import table
-from cep.keyed.row_times import NEVER_MS, time_ms_of
+from cep.instants import NEVER_MS, time_ms_of
 from cep.nfa.limits import Limits
-from cep.row_pattern.analysis.analyse import analyse
-from cep.row_pattern.analysis.selection import selected
+from cep.row_pattern.analysis.analyse import analyse, selected
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_search.errors import failure_of

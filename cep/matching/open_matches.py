@@ -77,12 +77,8 @@ def open_matches(
 ) -> dict[str, OpenMatches]:
     """Return what is open for a key, by rule; rules that hold nothing for it are left out.
 
-    Args:
-        matcher: the key is in it.
-        key: the key.
-        most: how many partial matches of a rule are described; those that took the most events,
-            the older one of equals.
-        time_of: gives the time of an event in milliseconds.
+    At most `most` partial matches of a rule are described; those that took the most events, the
+    older one of equals. `time_of` gives the time of an event in milliseconds.
     """
     found: dict[str, OpenMatches] = {}
     for shape in matcher.shapes:

@@ -11,7 +11,7 @@ import polars as pl
 
 from cep.compiling import MOST_BITS, Ints
 from cep.expression import Schema, compile_columnar
-from cep.keyed.row_times import NEVER_MS, time_ms_of
+from cep.instants import NEVER_MS, time_ms_of
 from cep.row_search.program import RowProgram
 
 
@@ -38,12 +38,7 @@ class RowBits:
 
 
 class RowBitsReader:
-    """Works out the bits of frames.
-
-    Args:
-        program: the clause.
-        schema: the columns of the frames.
-    """
+    """Works out the bits of frames for a clause."""
 
     def __init__(self, program: RowProgram, schema: Schema) -> None:
         self._program = program

@@ -28,15 +28,10 @@ ROWS_AT_ONCE: Final = 200_000
 
 
 class SortedFrames:
-    """The rows of a clause over frames of sorted rows.
+    """The rows of a clause over frames of sorted rows, in calls of `rows_at_once`.
 
-    Args:
-        clause: the clause.
-        schema: the columns of the frames, `needed_columns` of the input.
-        limits: how many candidates, and rows, a partition may hold.
-        compiles: whether the compiled search may be used, where the machine has numba and the
-            clause nothing that is not compiled.
-        rows_at_once: how many rows it is given in a call.
+    The frames have the `needed_columns` of the input. `compiles` says whether the compiled search
+    may be used, where the machine has numba and the clause nothing that is not compiled.
 
     Raises:
         ValueError: the type of an output column has no form in a frame.

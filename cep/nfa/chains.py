@@ -97,8 +97,7 @@ class ChainBlock:
 class FoundChains:
     """Finds in a row, of which some are laid out at a time, once one of them is looked at.
 
-    Args:
-        lay_out: from the number of a find to a block that begins with it.
+    `lay_out` takes the number of a find and returns a block that begins with it.
     """
 
     def __init__(self, lay_out: Callable[[int], ChainBlock]) -> None:

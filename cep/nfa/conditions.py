@@ -195,14 +195,10 @@ class ConditionBinder:
                 return _python_condition(function, pattern.step_names, self._event_view)
             case SignedCondition(code):
                 raise CodeNotLoaded(code.name)
-            case AllOf(conditions):
+            case AllOf(conditions) | AnyOf(conditions):
                 tests = [self._full(inner, pattern) for inner in conditions]
-                return lambda event, cell, time_ms: all(
-                    test(event, cell, time_ms) for test in tests
-                )
-            case AnyOf(conditions):
-                tests = [self._full(inner, pattern) for inner in conditions]
-                return lambda event, cell, time_ms: any(
+                joined = all if isinstance(condition, AllOf) else any
+                return lambda event, cell, time_ms: joined(
                     test(event, cell, time_ms) for test in tests
                 )
         assert_never(condition)

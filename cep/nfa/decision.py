@@ -10,17 +10,11 @@ an event".
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from cep.bounded_cache import BoundedCache
-from cep.nfa.program import (
-    Action,
-    Program,
-    StateKind,
-    Transition,
-    conditions_of,
-    guard_truth,
-)
+from cep.nfa.program import Action, Program, StateKind, Transition, conditions_of, guard_truth
 
 NO_EVENT = -1
 """In place of a step index: the event is not accepted."""
@@ -44,8 +38,7 @@ class DecisionTable:
     """The outcomes of one program, computed on first use."""
 
     def __init__(self, program: Program) -> None:
-        self._program = program
-        self._outcomes = BoundedCache(self._decide, _OUTCOMES_KEPT)
+        self._outcomes = BoundedCache(partial(_decide, program), _OUTCOMES_KEPT)
         self._relevant = tuple(
             _relevant_conditions(program, state) for state in range(len(program.states))
         )
@@ -58,15 +51,13 @@ class DecisionTable:
         """Return what an event does in `state`; bit `i` of `truth` = condition `i` is TRUE."""
         return self._outcomes[state, truth & self._relevant[state]]
 
-    def _decide(self, key: tuple[int, int]) -> RunOutcome:
-        return _decide(self._program, *key)
-
     def is_unchanged(self, state: int, outcome: RunOutcome) -> bool:
         """Return whether the partial match just stays where it is."""
         return outcome == RunOutcome(((state, NO_EVENT),), ())
 
 
-def _decide(program: Program, state: int, truth: int) -> RunOutcome:
+def _decide(program: Program, key: tuple[int, int]) -> RunOutcome:
+    state, truth = key
     successors: list[tuple[int, int]] = []
     finished: list[int] = []
     stopped = False

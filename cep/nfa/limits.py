@@ -28,11 +28,7 @@ class Limits:
 def check_held(limits: Limits, key: KeyRuns, runs: list[Run], held: int) -> None:
     """Count partial matches and finished ones that wait, per rule; the next count is a while off.
 
-    Args:
-        limits: what each rule may hold.
-        key: the key.
-        runs: the partial matches it is to have.
-        held: what has been counted for all rules.
+    `runs` are those that the key is to have, `held` what has been counted for all rules.
 
     Raises:
         LimitExceeded: a rule holds too many; names the rules.
@@ -55,11 +51,7 @@ def check_held(limits: Limits, key: KeyRuns, runs: list[Run], held: int) -> None
 
 
 def check_events(limits: Limits, key: KeyRuns) -> None:
-    """Count the events that partial matches keep, per rule; the next count is a while off.
-
-    Raises:
-        LimitExceeded: a rule keeps too many; names the rules.
-    """
+    """Count the events that partial matches keep, per rule; else as `check_held`."""
     tips: dict[int, list[Cell]] = {}
     for rules, tip in key.tips():
         tips.setdefault(rules, []).append(tip)

@@ -115,13 +115,8 @@ class Machine:
     """A program with the conditions of the rules that share it.
 
     Immutable but for its caches, `stopped`, the rules that start nothing any more, and `tally`,
-    how far partial matches got since it was cleared.
-
-    Args:
-        program: what to run.
-        rules: per rule, its conditions in the order of `CompiledPattern.conditions`.
-        aggregate_count: how many aggregate states a cell has room for.
-        limits: what each rule of this machine may hold for one key.
+    how far partial matches got since it was cleared. `rules` has per rule its conditions in the
+    order of `CompiledPattern.conditions`; a cell has room for `aggregate_count` aggregate states.
     """
 
     def __init__(
@@ -163,9 +158,7 @@ class Machine:
     ) -> KeyRuns:
         """Return the state of a key that `payload` described.
 
-        Args:
-            payload: what it returned.
-            translate: from an event as it was written to one as it is read now.
+        `translate` makes an event as it is read now of one as it was written.
 
         Raises:
             StateEncodingError: the payload is not well formed, which may show only when the key is
@@ -176,17 +169,12 @@ class Machine:
         return runs_of_payload(payload, aggregate_count=self.aggregate_count, translate=translate)
 
     def transitions(
-        self,
-        true_tests: Iterable[int],
-        starting: int | None = None,
-        going_on: int | None = None,
+        self, true_tests: Iterable[int], starting: int | None = None, going_on: int | None = None
     ) -> EventTransitions:
-        """Return what an event does, given the event tests that hold for it.
+        """Return what an event does, given the numbers of the event tests that hold for it.
 
-        Args:
-            true_tests: the numbers of the tests.
-            starting: the rules that may begin partial matches; all by default.
-            going_on: the rules that may have some; all by default.
+        Rules in `starting` may begin partial matches, those in `going_on` may have some; by default
+        all.
         """
         return self.table.transitions(
             true_tests,

@@ -117,10 +117,8 @@ class Program:
 
     def is_waiting(self, state: int) -> bool:
         """Return whether a partial match can be in this state between two events."""
-        return state != self.start and self.states[state].kind in {
-            StateKind.NORMAL,
-            StateKind.PENDING,
-        }
+        kinds = {StateKind.NORMAL, StateKind.PENDING}
+        return state != self.start and self.states[state].kind in kinds
 
     @property
     def has_previous_windows(self) -> bool:

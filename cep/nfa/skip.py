@@ -43,13 +43,7 @@ def emit(plan: SkipPlan, key: KeyRuns, finished: list[Finished], pruned: Pruned)
     """Return the matches that come out now; prunes `key.runs` and updates `key.waiting`.
 
     Also called when partial matches went away (`finished` may be empty), as that frees waiting
-    matches.
-
-    Args:
-        plan: the strategy.
-        key: the key.
-        finished: the matches just completed.
-        pruned: takes what is pruned.
+    matches. `pruned` takes what is pruned.
 
     Raises:
         SkipTargetMissing: the strategy must fail on this match; the matches before it are lost.

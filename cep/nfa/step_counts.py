@@ -111,13 +111,7 @@ class StepTally:
     def moved(
         self, taken: Iterable[Taken], broken: Sequence[tuple[int, Cell]], time_ms: int
     ) -> None:
-        """Count what an event did to partial matches; times do not decrease.
-
-        Args:
-            taken: by those that took it.
-            broken: the rules and last events of those that it ended.
-            time_ms: its time.
-        """
+        """Count the partial matches that an event took up or ended; times do not decrease."""
         if broken:
             self.count_ended(StepEvent.BROKEN, broken)
         for rules, step, is_first in taken:

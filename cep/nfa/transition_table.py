@@ -79,15 +79,9 @@ UNCHANGED: StateTransition = (0, ())
 class EventTransitions(dict[int, StateTransition]):
     """What one kind of event does in each state.
 
-    Filled on first use. Two events are of one kind when the same event tests hold for them. `rules`
-    are those for which it can change a partial match that has begun; `start` is how it begins one,
-    `None` if it begins none.
-
-    Args:
-        table: what works out a transition.
-        truth: see `TransitionTable.transition`.
-        starting: the rules that may begin partial matches.
-        going_on: the rules that may continue some.
+    Filled on first use. Two events are of one kind when the same event tests hold for them, see
+    `TransitionTable.transition` for `truth`. `rules` are those for which it can change a partial
+    match that has begun; `start` is how it begins one, `None` if it begins none.
     """
 
     def __init__(
@@ -128,9 +122,7 @@ class EventTransitions(dict[int, StateTransition]):
 class TransitionTable:
     """The conditions of the rules that share a program. Immutable but for its cache.
 
-    Args:
-        program: the program of the rules.
-        rules: per rule, its conditions in the order of `CompiledPattern.conditions`.
+    `rules` has them per rule in the order of `CompiledPattern.conditions`.
     """
 
     def __init__(self, program: Program, rules: Sequence[Sequence[RuleCondition]]) -> None:
@@ -261,11 +253,9 @@ _KindOfEvent = tuple[tuple[int, ...], int, int]
 def kinds_capacity(tests: int) -> int:
     """Return how much is kept of the kinds of events, counted in parts of 300 to 400 bytes.
 
-    Many rules that concern few events each, as one rule per shop, make a few kinds per test; only
-    tests that are true of the same events make many more, up to one for each set of them.
-
-    Args:
-        tests: how many tests on the event alone there are.
+    Many rules that concern few events each, as one rule per shop, make a few kinds per test on the
+    event alone; only tests that are true of the same events make many more, up to one for each set
+    of them.
     """
     return 8_192 + 16 * tests
 

@@ -6,9 +6,8 @@ PythonCondition ──signed──► SignedCondition ──document──► th
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
-from cep.pattern.conditions import python_condition
+from cep.pattern.conditions import python_condition, with_conditions
 from cep.pattern.problems import PatternError, Problem
-from cep.pattern.rewriting import with_conditions
 from cep.pattern.tree import (
     AllOf,
     AnyOf,
@@ -83,12 +82,10 @@ def _codes(condition: Condition | None, path: str) -> Iterator[tuple[str, Signed
     match condition:
         case SignedCondition(code=code):
             yield f"{path}.python", code
-        case AllOf(conditions=parts):
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            key = "all_of" if isinstance(condition, AllOf) else "any_of"
             for index, part in enumerate(parts):
-                yield from _codes(part, f"{path}.all_of[{index}]")
-        case AnyOf(conditions=parts):
-            for index, part in enumerate(parts):
-                yield from _codes(part, f"{path}.any_of[{index}]")
+                yield from _codes(part, f"{path}.{key}[{index}]")
         case _:
             return
 

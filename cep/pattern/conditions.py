@@ -1,24 +1,25 @@
-"""Conditions of a step: reading one, and joining several with AND or OR."""
+"""Conditions of a pattern: reading one, joining several, and all of a pattern seen or replaced."""
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from cep.expression import Expression, ExpressionError
+from cep.expression import Expression, ExpressionError, Node, Schema
 from cep.expression import Problem as ExpressionMistake
+from cep.expression.checking.resolve import with_lists
+from cep.expression.lists import ValueList
 from cep.expression.parsing.parser import NO_CONSTANTS, Constants
+from cep.expression.tree import lists_in
 from cep.pattern.problems import Problem
-from cep.pattern.tree import AllOf, AnyOf, Condition, Group, PythonCondition, Step
+from cep.pattern.tree import AllOf, AnyOf, Condition, Group, PatternTree, PythonCondition, Step
+from cep.row_pattern.clause import Query
 
 
 def condition_of(
     condition: str | Expression | Callable[[Any, Any], bool], constants: Constants = NO_CONSTANTS
 ) -> Condition:
-    """Return the condition for a SQL text, an expression or a Python callable.
-
-    Args:
-        condition: any of these.
-        constants: the values of the parameters that a text may name.
+    """Return the condition for a SQL text, which may name `constants`, an expression or a callable.
 
     Raises:
         ExpressionError: the text is not a SQL expression.
@@ -64,10 +65,7 @@ def takes(function: Callable[..., Any], count: int) -> bool:
 
 
 def expression_problem(mistake: ExpressionMistake | ExpressionError, path: str) -> Problem:
-    """Return a mistake in a condition as a problem of its pattern.
-
-    Its line and column are those inside the condition.
-    """
+    """Return a mistake in a condition as a problem of its pattern, placed inside the condition."""
     return Problem(
         path,
         f"{mistake.message}.",
@@ -80,28 +78,26 @@ def expression_problem(mistake: ExpressionMistake | ExpressionError, path: str) 
 
 def both(first: Condition | None, second: Condition) -> Condition:
     """Return the condition that holds when both do; `first` may be missing."""
-    match first, second:
-        case None, _:
-            return second
-        case Expression(), Expression():
-            return Expression.all_of([first, second])
-        case AllOf(conditions=conditions), _:
-            return AllOf((*conditions, second))
-        case _:
-            return AllOf((first, second))
+    return _joined(first, second, AllOf, Expression.all_of)
 
 
 def either(first: Condition | None, second: Condition) -> Condition:
     """Return the condition that holds when one of them does; `first` may be missing."""
-    match first, second:
-        case None, _:
-            return second
-        case Expression(), Expression():
-            return Expression.any_of([first, second])
-        case AnyOf(conditions=conditions), _:
-            return AnyOf((*conditions, second))
-        case _:
-            return AnyOf((first, second))
+    return _joined(first, second, AnyOf, Expression.any_of)
+
+
+def _joined(
+    first: Condition | None,
+    second: Condition,
+    kind: type[AllOf] | type[AnyOf],
+    of_sql: Callable[[list[Expression]], Expression],
+) -> Condition:
+    if first is None:
+        return second
+    if isinstance(first, Expression) and isinstance(second, Expression):
+        return of_sql([first, second])
+    parts = first.conditions if isinstance(first, kind) else (first,)
+    return kind((*parts, second))
 
 
 def sql_parts(condition: Condition | None) -> Iterator[Expression]:
@@ -124,3 +120,82 @@ def expressions_of(elements: tuple[Step | Group, ...]) -> Iterator[Expression]:
         else:
             yield from sql_parts(element.where)
         yield from sql_parts(element.until)
+
+
+# All of a pattern
+
+
+def list_names(form: PatternTree | Query) -> tuple[str, ...]:
+    """Return the names of the lists that conditions name, in order."""
+    names = {found.name for root in _roots(form) for found in lists_in(root)}
+    return tuple(sorted(names))
+
+
+def with_list_values(
+    form: PatternTree | Query, lists: tuple[ValueList, ...]
+) -> PatternTree | Query:
+    """Return a pattern whose conditions look into these lists."""
+    schema = Schema((), lists)
+
+    def rewrite(condition: Condition, _path: str) -> Condition:
+        if not isinstance(condition, Expression):
+            return condition
+        return replace(condition, root=with_lists(condition.root, schema))
+
+    if isinstance(form, PatternTree):
+        return with_conditions(form, rewrite)
+    definitions = tuple(
+        replace(each, condition=replace(each.condition, root=with_lists(root, schema)))
+        for each in form.clause.definitions
+        for root in [each.condition.root]
+    )
+    return replace(form, clause=replace(form.clause, definitions=definitions))
+
+
+def _roots(form: PatternTree | Query) -> Iterator[Node]:
+    if isinstance(form, PatternTree):
+        return (expression.root for expression in expressions_of(form.elements))
+    return (definition.condition.root for definition in form.clause.definitions)
+
+
+Rewrite = Callable[[Condition, str], Condition]
+"""Takes a condition that is not composed of others, and the path of the whole one."""
+
+
+def with_conditions(tree: PatternTree, rewrite: Rewrite) -> PatternTree:
+    """Return a tree with every condition rewritten; paths are those in its document."""
+    return replace(tree, elements=_elements(tree.elements, "steps", rewrite))
+
+
+def _elements(
+    elements: tuple[Step | Group, ...], path: str, rewrite: Rewrite
+) -> tuple[Step | Group, ...]:
+    return tuple(
+        _element(element, f"{path}[{index}]", rewrite) for index, element in enumerate(elements)
+    )
+
+
+def _element(element: Step | Group, path: str, rewrite: Rewrite) -> Step | Group:
+    match element:
+        case Step(where=where):
+            where = _condition(where, f"{path}.where", rewrite)
+            rewritten: Step | Group = replace(element, where=where)
+        case Group(elements=inner):
+            rewritten = replace(element, elements=_elements(inner, f"{path}.group.steps", rewrite))
+    return replace(rewritten, until=_condition(element.until, f"{path}.until", rewrite))
+
+
+def _condition(condition: Condition | None, path: str, rewrite: Rewrite) -> Condition | None:
+    match condition:
+        case None:
+            return None
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            return type(condition)(tuple(_part(part, path, rewrite) for part in parts))
+        case _:
+            return rewrite(condition, path)
+
+
+def _part(condition: Condition, path: str, rewrite: Rewrite) -> Condition:
+    rewritten = _condition(condition, path, rewrite)
+    assert rewritten is not None  # noqa: S101 - what is there is not taken away
+    return rewritten

@@ -40,10 +40,7 @@ _HOW: Final = "Write it like '10 minutes', '1h 30m' or 'PT10M' (ISO-8601)."
 
 
 def duration_ms(duration: int | str | timedelta) -> int:
-    """Return a duration in milliseconds.
-
-    Args:
-        duration: milliseconds, a text such as "10 minutes", "1h 30m" or "PT10M", or a timedelta.
+    """Return a duration in milliseconds, the unit of integers; texts are such as "1h 30m", "PT10M".
 
     Raises:
         ValueError: it is not a duration, is negative, is not a whole number of milliseconds or does

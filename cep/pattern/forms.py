@@ -5,6 +5,7 @@
 `cep.pattern.builder` adds the calls that make one step by step.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -14,8 +15,9 @@ from cep.expression import Schema
 from cep.expression.lists import ValueList
 from cep.expression.parameters import Parameter
 from cep.pattern import code, row_patterns
+from cep.pattern.conditions import list_names, with_list_values
 from cep.pattern.document import reading, writing
-from cep.pattern.list_names import list_names, with_list_values
+from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_text
 from cep.pattern.printed import reading as printed_reading
 from cep.pattern.printed import writing as printed_writing
 from cep.pattern.problems import PatternError, Problem
@@ -82,10 +84,7 @@ class AnyPattern:
     # --- checking
 
     def validate(self, schema: Schema | None = None) -> Self:
-        """Return the pattern itself once nothing is wrong with it.
-
-        Args:
-            schema: the columns of an event; with it conditions are checked to fit them.
+        """Return the pattern itself once nothing is wrong with it; a schema checks columns, too.
 
         Raises:
             PatternError: a condition makes no sense, or Flink would refuse the pattern or,
@@ -172,7 +171,8 @@ class AnyPattern:
         Raises:
             PatternError: with every problem of the document.
         """
-        return cls(reading.read_document(document, schema=schema, flink_quirks=flink_quirks))
+        source = SourceDocument(document)
+        return cls(reading.read_document(source, schema=schema, flink_quirks=flink_quirks))
 
     @classmethod
     def from_yaml(cls, text: str, *, flink_quirks: bool | None = None) -> Self:
@@ -181,7 +181,8 @@ class AnyPattern:
         Raises:
             PatternError: with every problem of the document, each with line and column.
         """
-        return cls(reading.read_yaml(text, flink_quirks=flink_quirks))
+        source = read_yaml_text(reading.checked_text(text))
+        return cls(reading.read_document(source, flink_quirks=flink_quirks))
 
     @classmethod
     def from_json(cls, text: str, *, flink_quirks: bool | None = None) -> Self:
@@ -190,7 +191,8 @@ class AnyPattern:
         Raises:
             PatternError: with every problem of the document, each with line and column.
         """
-        return cls(reading.read_json(text, flink_quirks=flink_quirks))
+        source = read_json_text(reading.checked_text(text))
+        return cls(reading.read_document(source, flink_quirks=flink_quirks))
 
     def to_document(self) -> dict[str, Any]:
         """Return the document of this pattern; `from_document` makes an equal pattern of it.
@@ -214,7 +216,7 @@ class AnyPattern:
         Raises:
             PatternError: the pattern holds Python code that is not signed.
         """
-        return writing.json_of(self.form)
+        return json.dumps(self.to_document(), indent=2, ensure_ascii=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -228,10 +230,8 @@ class AnyPattern:
         """
         if text.lstrip()[:6].upper() in {"MATCH_", "SELECT"}:
             return cls.from_sql(text)
-        chain = printed_reading.read_chain(text)
-        pattern: Self = printed_reading.built(
-            chain, {"Pattern": cls, "AfterMatchSkip": AfterMatchSkip}
-        )
+        roots = {"Pattern": cls, "AfterMatchSkip": AfterMatchSkip}
+        pattern: Self = printed_reading.built(printed_reading.read_chain(text), roots)
         return pattern
 
     def __str__(self) -> str:

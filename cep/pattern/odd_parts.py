@@ -19,12 +19,7 @@ _PERCENTS: Final = re.compile("%.+%")
 
 
 def odd_part_warnings(node: Node, path: str) -> Iterator[Problem]:
-    """Yield a warning for each part of a condition that is rarely meant as it stands.
-
-    Args:
-        node: the condition.
-        path: its place in the pattern.
-    """
+    """Yield a warning for each part of a condition that is rarely meant as it stands."""
     for part in walk(node):
         match part:
             case Literal(value=str(text)) | Like(pattern=text, escape="") if found := (
@@ -64,8 +59,4 @@ def has_comparison_with_null(node: Node) -> bool:
 
 
 def _compares_with_null(part: Node) -> bool:
-    match part:
-        case Comparison(left=Literal(value=None)) | Comparison(right=Literal(value=None)):
-            return True
-        case _:
-            return False
+    return isinstance(part, Comparison) and Literal(None) in (part.left, part.right)

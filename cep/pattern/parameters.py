@@ -91,10 +91,7 @@ class ParameterDocument(BaseModel):
 
 
 ParameterDocuments = Annotated[
-    dict[
-        Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")],
-        ParameterDocument,
-    ],
+    dict[Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")], ParameterDocument],
     Field(
         max_length=100,
         description="Values by name, used as `:name` in conditions and in what is output.",
@@ -106,11 +103,7 @@ ParameterDocuments = Annotated[
 def read_parameters(
     documents: Mapping[str, ParameterDocument],
 ) -> tuple[tuple[Parameter, ...], list[Problem]]:
-    """Return the parameters of a document, in order, without those that have problems; and these.
-
-    Args:
-        documents: what is declared, by name.
-    """
+    """Return the parameters of a document, in order, without those with problems; and these."""
     parameters: list[Parameter] = []
     problems: list[Problem] = []
     for name, document in documents.items():

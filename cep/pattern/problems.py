@@ -94,12 +94,10 @@ def shape_problems(
 
 
 def shape_problem(details: ErrorDetails, path: str, known_keys: Iterable[str] = ()) -> Problem:
-    """Return what pydantic found wrong with the shape of a document as a problem.
+    """Return what pydantic found wrong with the shape of a document, at a path, as a problem.
 
-    Args:
-        details: what it found; the value is repeated in the message if it is there.
-        path: where, as a path into the document.
-        known_keys: the keys of the mapping around it, suggested for an unknown one.
+    The value is repeated in the message if it is there. An unknown key gets a suggestion out of
+    `known_keys`, those of the mapping around it.
     """
     given = f"{reprlib.repr(details['input'])} " if "input" in details else ""
     match details["type"]:
@@ -129,8 +127,7 @@ def path_of(location: Iterable[int | str]) -> str:
 def type_remedy(details: ErrorDetails) -> str:
     """Return what to write where a value has another type, in the words of YAML, not of Python.
 
-    Args:
-        details: what pydantic found wrong; for all but types the remedy is what it says itself.
+    For all but types the remedy is what pydantic says itself.
     """
     if details["type"] == "value_error":  # pydantic puts "Value error, " in front
         return f"{details['ctx']['error']}".rstrip(".") + "."

@@ -17,7 +17,6 @@ from cep.expression.errors import Problem as Mistake
 from cep.expression.errors import problem_at
 from cep.expression.parameters import Parameter, constants_of
 from cep.expression.sql import quoted_name
-from cep.expression.tree import Span
 from cep.pattern.conditions import expression_problem
 from cep.pattern.odd_parts import odd_part_warnings
 from cep.pattern.problems import PatternError, Problem
@@ -40,11 +39,7 @@ KEY: Final = "match_recognize"
 
 
 def read_row_pattern(text: str, parameters: tuple[Parameter, ...] = ()) -> Query:
-    """Return the query in a text.
-
-    Args:
-        text: the clause, or a query with one.
-        parameters: what its expressions may name.
+    """Return the query in a text: a clause or a query with one, which may name the parameters.
 
     Raises:
         PatternError: it is not well formed; with line and column.
@@ -56,12 +51,7 @@ def read_row_pattern(text: str, parameters: tuple[Parameter, ...] = ()) -> Query
 
 
 def row_pattern_problems(query: Query, schema: Schema | None) -> tuple[Problem, ...]:
-    """Return everything for which a clause is refused as the pattern of a rule.
-
-    Args:
-        query: the clause.
-        schema: the columns of an event; `None` if unknown.
-    """
+    """Return everything for which a clause is refused as the pattern of a rule."""
     try:
         analyse(query.clause, schema)
     except ClauseError as error:
@@ -82,8 +72,7 @@ def row_pattern_warnings(query: Query) -> tuple[Problem, ...]:
         hint = "add WITHIN INTERVAL '...' behind PATTERN, or an upper bound: {1,100}"
         found.append(problem_at(text, unbounded[0].span, message, hint))
     bound = analyse(clause, None)
-    kept = _kept_for_ever(bound)
-    if kept:
+    if kept := _kept_for_ever(bound):
         message = f"{kept} is kept for every key for ever"
         hint = "leave it out where keys are many and come and go"
         found.append(problem_at(text, (0, len("MATCH_RECOGNIZE")), message, hint))
@@ -155,13 +144,11 @@ def columns_twice(query: Query) -> Iterator[Mistake]:
     names = [name.text.casefold() for name in clause.partition_by]
     if clause.rows_per_match is not RowsPerMatch.ONE_ROW:
         names += [order.column.text.casefold() for order in clause.order_by]
-    for measure in clause.measures:
-        name = measure.name.text.casefold()
-        if name in names:
-            span: Span = measure.name.span
-            message = f"the output has a column {measure.name.text} already"
-            yield problem_at(clause.text, span, message, "give the measure another name")
-        names.append(name)
+    for name in (measure.name for measure in clause.measures):
+        if name.text.casefold() in names:
+            message = f"the output has a column {name.text} already"
+            yield problem_at(clause.text, name.span, message, "give the measure another name")
+        names.append(name.text.casefold())
 
 
 def _problems_of(error: ClauseError) -> tuple[Problem, ...]:

@@ -252,8 +252,7 @@ class PatternTree:
 def steps_of(elements: tuple[Step | Group, ...]) -> Iterator[Step]:
     """Yield every step of a sequence, groups opened, in order."""
     for element in elements:
-        match element:
-            case Step():
-                yield element
-            case Group(elements=inner):
-                yield from steps_of(inner)
+        if isinstance(element, Group):
+            yield from steps_of(element.elements)
+        else:
+            yield element

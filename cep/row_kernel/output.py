@@ -62,12 +62,7 @@ _Slot = _Row | _Fold | _Number
 
 
 class CompiledOutput:
-    """The rows of ONE ROW PER MATCH.
-
-    Args:
-        clause: the clause.
-        schema: the columns of the frames.
-        types: name and type of each column of the result.
+    """The rows of ONE ROW PER MATCH, with name and type of each column of the result.
 
     Raises:
         NotCompilable: a measure has something that is computed row by row only.
@@ -119,13 +114,7 @@ class CompiledOutput:
     def frame(
         self, frame: pl.DataFrame, partitions: Partitions, matches: Matches
     ) -> pl.DataFrame | None:
-        """Return the rows of the result; `None` if one of them must be computed by itself.
-
-        Args:
-            frame: the rows of the call.
-            partitions: where its partitions are.
-            matches: what has been found.
-        """
+        """Return the rows of the result; `None` if one of them must be computed by itself."""
         no_ints = np.zeros(len(frame) if self._operands.int_columns else 0, np.int64)
         rows, _ = rows_of(self._columns, frame, no_ints, no_ints, no_ints)
         measured = measure(self._items, rows, matches)

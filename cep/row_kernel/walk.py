@@ -53,11 +53,8 @@ def search(  # noqa: C901 - how a search ends decides where the next one begins
 ) -> Matches:
     """Search partitions as far as their rows allow.
 
-    Args:
-        program: the clause.
-        rows: the rows of all partitions; what is found out of them is noted in them.
-        partitions: where they are, and how far they have come.
-        dead_cells: how many cells may be used for what has failed.
+    What is found out of the rows is noted in them; `dead_cells` is how many cells may be used for
+    what has failed.
     """
     begins, ends, starts = partitions.begin, partitions.end, partitions.start
     count = len(begins)

@@ -27,18 +27,11 @@ from cep.row_pattern.clause import (
     SkipTo,
     Variable,
 )
+from cep.row_pattern.parsing.clauses import UNITS_MS
 from cep.row_pattern.parsing.words import Kind, Word, words_of
 
 _INDENT: Final = "  "
 _WIDTH: Final = 88
-_UNITS: Final = {
-    "WEEK": 604_800_000,
-    "DAY": 86_400_000,
-    "HOUR": 3_600_000,
-    "MINUTE": 60_000,
-    "SECOND": 1_000,
-    "MILLISECOND": 1,
-}
 _OPERATOR_WORDS: Final = frozenset(
     {"AND", "OR", "NOT", "IN", "IS", "LIKE", "RLIKE", "BETWEEN", "CASE", "WHEN", "THEN", "ELSE"}
     | {"END", "NULL", "TRUE", "FALSE", "DISTINCT", "FROM", "AS", "ESCAPE", "INTERVAL"}
@@ -51,10 +44,7 @@ _SIGNS: Final = frozenset({"+", "-", "*", "/", "%"})
 
 
 def write_query(query: Query) -> str:
-    """Return a query, or the clause alone, as text over several lines.
-
-    Reading it gives an equal query.
-    """
+    """Return a query, or the clause alone, as lines of text that read as an equal query."""
     clause = written_clause(query.clause)
     if query.source is None:
         return clause
@@ -113,9 +103,8 @@ def _skip(skip: Skip) -> str:
 
 def interval_text(duration_ms: int) -> str:
     """Return a duration in the largest unit of which it is a whole number of times."""
-    unit, length = next(
-        (unit, length) for unit, length in _UNITS.items() if not duration_ms % length
-    )
+    units = reversed(UNITS_MS.items())
+    unit, length = next((unit, length) for unit, length in units if not duration_ms % length)
     return f"INTERVAL '{duration_ms // length}' {unit}"
 
 

@@ -55,16 +55,11 @@ def partition_payload(partition: Partition) -> list[Any]:
 
 
 def partition_of_payload(
-    payload: list[Any],
-    search: RowPatternSearch,
-    translate: Callable[[Any], Any] | None = None,
+    payload: list[Any], search: RowPatternSearch, translate: Callable[[Any], Any] | None = None
 ) -> Partition:
-    """Return the partition that `partition_payload` described.
+    """Return the partition that `partition_payload` described, for the search of the same clause.
 
-    Args:
-        payload: what it returned.
-        search: the search of the same clause.
-        translate: from a row as it was written to one as it is read now.
+    `translate` makes a row as it is read now of one as it was written.
 
     Raises:
         StateEncodingError: the payload is not well formed.

@@ -28,13 +28,7 @@ from cep.row_pattern.bound import (
     references_of,
 )
 from cep.row_search.errors import failure_of
-from cep.row_search.memory import (
-    FoldItem,
-    Memory,
-    MemoryLayout,
-    RowsItem,
-    remembered_row,
-)
+from cep.row_search.memory import FoldItem, Memory, MemoryLayout, RowsItem, remembered_row
 from cep.row_search.row_values import compile_row_value, slot_of_reference
 
 
@@ -145,10 +139,7 @@ def _residual(
 
 
 def _reader(
-    reference: BoundReference,
-    names: Sequence[str],
-    layout: MemoryLayout,
-    field_reader: FieldReader,
+    reference: BoundReference, names: Sequence[str], layout: MemoryLayout, field_reader: FieldReader
 ) -> Reader:
     match reference:
         case NumberOfMatch():
@@ -194,10 +185,7 @@ def _array_reader(
 
 
 def _value_reader(
-    reference: ValueAt,
-    names: Sequence[str],
-    layout: MemoryLayout,
-    field_reader: FieldReader,
+    reference: ValueAt, names: Sequence[str], layout: MemoryLayout, field_reader: FieldReader
 ) -> Reader:
     evaluate = compile_row_value(reference.value, field_reader)
     start = reference.start

@@ -36,11 +36,7 @@ def owed(ways: int, walked: int) -> int:
 
 
 def owe_for_row(partition: Partition, limits: Limits, count: int) -> None:
-    """Pay off what a row may cost, and count what has been tried with it; see `owe`.
-
-    Raises:
-        LimitExceeded: too much has been tried.
-    """
+    """Pay off what a row may cost, and count what has been tried with it; errors as of `owe`."""
     debt = partition.debt - _PAID_BY_ROW
     partition.debt = debt = count if debt < 0 else debt + count
     if debt > limits.partial_matches:

@@ -98,9 +98,7 @@ class RowPatternKey:
 class RowPatternMachine:
     """Runs one clause for one rule.
 
-    Args:
-        search: the search of the clause.
-        tests: per variable the number of its test on the row alone, `None` = it has none.
+    `tests` has per variable the number of its test on the row alone, `None` = it has none.
     """
 
     deadlines_can_come_nearer = False
@@ -120,10 +118,7 @@ class RowPatternMachine:
         return RowPatternKey(Partition(), keeps_past=self.search.program.keeps_past)
 
     def transitions(
-        self,
-        true_tests: Iterable[int],
-        starting: int | None = None,
-        going_on: int | None = None,
+        self, true_tests: Iterable[int], starting: int | None = None, going_on: int | None = None
     ) -> RowTransitions:
         """Return what a row does, given the tests that hold for it; see `Machine.transitions`."""
         holding = frozenset(true_tests)
@@ -203,11 +198,7 @@ class RowPatternMachine:
     def of_payload(
         self, payload: list[Any], translate: Callable[[Any], Any] | None = None
     ) -> RowPatternKey:
-        """Return the state of a key that `payload` described.
-
-        Raises:
-            StateEncodingError: the payload is not well formed.
-        """
+        """Return the state of a key that `payload` described; errors as of its codec."""
         partition = partition_of_payload(payload, self.search, translate)
         return RowPatternKey(partition, keeps_past=self.search.program.keeps_past)
 

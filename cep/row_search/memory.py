@@ -58,10 +58,7 @@ Item = RowsItem | FoldItem
 class MemoryLayout:
     """Which items the conditions of a clause need, and how they change with a row.
 
-    Args:
-        conditions: the conditions by variable, `None` = always true.
-        names: the names of the variables.
-        field_reader: how a field of a row is read.
+    Conditions are by variable, `None` = always true.
     """
 
     def __init__(

@@ -36,11 +36,6 @@ class Moves:
     def of(self, partition: Partition, limits: Limits, node: Node) -> Move | None:
         """Return what the next row does; `None` if it is not known yet which variables it can be.
 
-        Args:
-            partition: where the row is.
-            limits: what may be tried there.
-            node: that of the candidates.
-
         Raises:
             LimitExceeded: it would be too much, found before all of it is tried.
         """

@@ -28,12 +28,7 @@ _ALL_ROWS = {RowsPerMatch.SHOW_EMPTY, RowsPerMatch.OMIT_EMPTY, RowsPerMatch.WITH
 
 
 class RowOutput:
-    """Turns what a search finds into the rows of the result; `columns` are their names.
-
-    Args:
-        clause: the clause of the search.
-        field_reader: how a field of a row is read.
-    """
+    """Turns what a search finds into the rows of the result; `columns` are their names."""
 
     def __init__(self, clause: BoundClause, field_reader: FieldReader) -> None:
         self.columns = tuple(name for name, _ in clause.columns)
@@ -76,8 +71,7 @@ class RowOutput:
     def dicts(self, found: MatchedRows) -> Iterator[dict[str, Any]]:
         """Yield the rows of one match by column; of two columns with one name the first counts.
 
-        Raises:
-            RowPatternFailure: a measure cannot be computed.
+        Errors are those of `rows`.
         """
         for row in self.rows(found):
             named: dict[str, Any] = {}

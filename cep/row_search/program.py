@@ -39,10 +39,6 @@ class RowProgram:
     something of the rows before must be kept without limit; `tracks_every_row`: also rows at which
     nothing is open and nothing can begin count.
 
-    Args:
-        clause: what to search for.
-        field_reader: how a field of a row is read.
-
     Raises:
         ClauseError: the pattern is too large once its permutations are written out.
     """
@@ -99,10 +95,9 @@ class RowProgram:
         return [condition.row_test for condition in self.conditions]
 
     def row_bits(self, passed: Sequence[bool]) -> tuple[int, int]:
-        """Return `known` and `true` of a row.
+        """Return `known` and `true` of a row that passes the tests of some variables.
 
-        Args:
-            passed: per variable, whether the row passes its test; True where there is none.
+        A variable without a test counts as passed.
         """
         known = true = 0
         for variable, (condition, holds) in enumerate(zip(self.conditions, passed, strict=True)):

@@ -93,10 +93,7 @@ def _distinct(fold: Fold, evaluate: RowValue, function: _Function) -> CompiledFo
         return seen | {mark}, step(inner, value)
 
     return CompiledFold(
-        fold.variables,
-        (frozenset[Any](), initial),
-        one_more,
-        lambda state: result(state[1]),
+        fold.variables, (frozenset[Any](), initial), one_more, lambda state: result(state[1])
     )
 
 

@@ -28,13 +28,9 @@ from cep.row_search.row_under_test import RowUnderTest
 class RowPatternSearch:
     """The search of one clause. Immutable but for its caches: all partitions share it.
 
-    Args:
-        clause: what to search for.
-        field_reader: how a field of a row is read.
-        limits: how many candidates, and rows, a partition may hold.
-        shows_timeouts: whether candidates that WITHIN ends are reported.
-        on_failed: called when a start fails, with the partition, the candidates it had
-            before, and whether its time was over.
+    `shows_timeouts` says whether candidates that WITHIN ends are reported. `on_failed` is called
+    when a start fails, with the partition, the candidates it had before, and whether its time was
+    over.
 
     Raises:
         ClauseError: the pattern is too large once its permutations are written out.
@@ -59,10 +55,8 @@ class RowPatternSearch:
     ) -> list[MatchedRows]:
         """Search as far as the rows that are there allow; return what has been decided, in order.
 
-        Args:
-            partition: where to search; rows that nothing can ask for any more are forgotten.
-            time_ms: no row before this time can come any more.
-            is_ended: no row can come any more.
+        Rows that nothing can ask for any more are forgotten. No row before `time_ms` can come any
+        more, and none at all if `is_ended`.
 
         Raises:
             RowPatternFailure: the query fails on these rows.

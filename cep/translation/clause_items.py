@@ -82,11 +82,7 @@ class Item:
 
 
 def items_of(clause: Clause, variables: tuple[str, ...]) -> list[Item]:
-    """Return the parts of the pattern of a clause, in order.
-
-    Args:
-        clause: the clause.
-        variables: the folded names of its primary variables.
+    """Return the parts of the pattern of a clause, in order; variables are folded primary ones.
 
     Raises:
         NotExact: there is something in it that no step can be.
@@ -191,11 +187,7 @@ class _Reader:
 
 
 def _one_more(before: Item, item: Item) -> Item:
-    """Return an item with the same variable once more after it.
-
-    Raises:
-        NotExact: its rows do not follow each other as those before do.
-    """
+    """Return an item with the same variable once more after it."""
     count = before.count
     passes_alike = (
         count == 1

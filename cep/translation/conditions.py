@@ -13,6 +13,7 @@ from cep.expression import Aggregate, AggregateFunction, Expression, ExpressionE
 from cep.expression.rewrite import rebuilt
 from cep.expression.sql import to_sql
 from cep.expression.tree import Call, children
+from cep.row_pattern.analysis.trees import replaced
 from cep.row_pattern.clause import (
     Aggregation,
     Classifier,
@@ -39,11 +40,9 @@ _READ_OTHERWISE: Final = {
 
 
 def scalar_of(expression: Expression, variables: Mapping[str, str]) -> Scalar:
-    """Return a condition of a pattern as one of a clause.
+    """Return a condition of a pattern, which reads `step.field`, as one of a clause.
 
-    Args:
-        expression: the condition; fields of a step are `step.field`.
-        variables: the folded name of the variable of each step.
+    `variables` are the folded names of the variables by step.
 
     Raises:
         NotExact: SQL reads it otherwise.
@@ -61,12 +60,9 @@ def scalar_of(expression: Expression, variables: Mapping[str, str]) -> Scalar:
 
 
 def expression_of(scalar: Scalar, defined: str, variables: Collection[str]) -> Expression:
-    """Return the condition of a variable as one of a step with the same name.
+    """Return the condition of the variable `defined` as one of a step with the same name.
 
-    Args:
-        scalar: the condition.
-        defined: the folded name of the variable it is of.
-        variables: the folded names of all primary variables.
+    All names are folded; `variables` are all primary ones.
 
     Raises:
         NotExact: a pattern reads it otherwise, or has no such thing.
@@ -137,13 +133,7 @@ def _node_of(
         placeholder(number): _reference(reference, defined, variables, is_checked=is_checked)
         for number, reference in enumerate(scalar.references)
     }
-
-    def change(node: Node) -> Node:
-        if isinstance(node, Field) and len(node.path) == 1 and node.path[0] in nodes:
-            return nodes[node.path[0]]
-        return rebuilt(node, change)
-
-    return change(scalar.root)
+    return replaced(scalar.root, nodes)
 
 
 def _reference(
@@ -229,13 +219,7 @@ def _over(
         raise NotExact(f"{function} needs the columns of one variable")
     (variable,) = named
     _check_other(function, variable, defined, is_checked=is_checked)
-
-    def change(node: Node) -> Node:
-        if isinstance(node, Field) and node.path[0] in nodes:
-            return nodes[node.path[0]]
-        return rebuilt(node, change)
-
-    return Aggregate(function, variable, change(operand.root))
+    return Aggregate(function, variable, replaced(operand.root, nodes))
 
 
 def _check_other(

@@ -228,11 +228,7 @@ def _without(part: Part, greedy: Step | None) -> Part:
 
 
 def _condition(step: Step) -> Expression | None:
-    """Return the condition of a step in SQL, its subtype included.
-
-    Raises:
-        NotExact: it is Python, or looks at events in a way that differs.
-    """
+    """Return the condition of a step in SQL, its subtype included."""
     where = None if step.where is None else _expression(step.where, step.name)
     if step.subtype is None:
         return where
@@ -298,11 +294,7 @@ def root_of(condition: Expression | None) -> Node | None:
 
 
 def _open_part(parts: tuple[Part, ...]) -> int | None:
-    """Return the one part that is open.
-
-    Raises:
-        NotExact: a part is open, and what is after it does not decide where it ends.
-    """
+    """Return the one part that is open."""
     if all(part.is_optional for part in parts):
         raise NotExact("every step may be absent; a row pattern would match nothing as well")
     found = None
@@ -328,14 +320,8 @@ def _is_open(parts: tuple[Part, ...], place: int) -> bool:
         takes.append(part.between.condition)
     behind: list[Expression | None] = []
     for follower in parts[place + 1 :]:
-        behind += (
-            [follower.condition]
-            if follower.gap is None
-            else [
-                follower.condition,
-                follower.gap.condition,
-            ]
-        )
+        gap = () if follower.gap is None else (follower.gap.condition,)
+        behind += [follower.condition, *gap]
         if not follower.is_optional:
             return not all(
                 are_disjoint(root_of(taken), root_of(other)) for taken in takes for other in behind

@@ -65,11 +65,7 @@ def _skip(clause: Clause, variables: tuple[str, ...]) -> SkipStrategy:
 
 
 def _preferred(tree: PatternTree, items: Sequence[Item], clause: Clause) -> PatternTree:
-    """Return the pattern once it is sure that it finds the preferred match and no other.
-
-    Raises:
-        NotExact: it would find others.
-    """
+    """Return the pattern once it is sure that it finds the preferred match and no other."""
     to_next = replace(tree, after_match_skip=SkipStrategy(SkipKind.SKIP_TO_NEXT))
     is_to_next = clause.skip.to is SkipTo.NEXT_ROW
     sequence = sequence_of(to_next if is_to_next else tree)

@@ -50,12 +50,7 @@ _SKIPS: Final = {
 
 
 def clause_of(tree: PatternTree, *, key_by: Sequence[str] = (), time_column: str = "ts") -> Query:
-    """Return the clause that finds the matches of a pattern on a stream.
-
-    Args:
-        tree: a valid pattern.
-        key_by: the columns of the key.
-        time_column: the column of the event time.
+    """Return the clause that finds the matches of a valid pattern on a stream.
 
     Raises:
         NotExact: there is no such clause, and why.
@@ -184,11 +179,7 @@ def _name(text: str) -> Name:
 
 
 def _checked(query: Query) -> Query:
-    """Return a query as it is read from its text.
-
-    Raises:
-        NotExact: it would be read otherwise, because of a name.
-    """
+    """Return a query as it is read from its text."""
     try:
         read = read_query(write_query(query))
     except ExpressionError as error:

@@ -45,11 +45,8 @@ _LONGEST: Final = 200
 def explained(rule: Rule, history: KeyHistory, span: KeySpan, attempts: int) -> SpanReport:
     """Return the matches of a key in a span, and how far other attempts came.
 
-    Args:
-        rule: a rule, its Python conditions loaded.
-        history: the events of the key that bear on the span.
-        span: what is asked about.
-        attempts: how many attempts are reported, those that came farthest first.
+    The events of `history` bear on the span. At most `attempts` are reported, those that came
+    farthest first.
 
     Raises:
         Unfit: the events do not fit the stream, or cannot be matched.

@@ -28,10 +28,7 @@ class HeldBack:
     def see(self, key: Hashable, runs: KeyRuns | None, given: Collection[int]) -> Iterable[Cell]:
         """Return the matches of a key that are not held back any more and did not come out.
 
-        Args:
-            key: the key.
-            runs: what it holds now.
-            given: the ids of the last events of matches that came out now.
+        `given` are the ids of the last events of matches that came out now.
         """
         now: dict[int, Cell] = {}
         if runs is not None:

@@ -105,18 +105,9 @@ class _Placed:
 
 
 def key_history(
-    rule: Rule,
-    files: Iterable[EventRows],
-    span: KeySpan,
-    limits: ReadingLimits = ReadingLimits(),
+    rule: Rule, files: Iterable[EventRows], span: KeySpan, limits: ReadingLimits = ReadingLimits()
 ) -> KeyHistory:
-    """Return the events of a key that bear on a span.
-
-    Args:
-        rule: the rule.
-        files: events of all keys, in any order.
-        span: what is asked about.
-        limits: how many events may be read and looked at.
+    """Return the events of a key that bear on a span, out of those of all keys in any order.
 
     Raises:
         BadQuestion: the key is not one of the rule.
@@ -165,11 +156,7 @@ class _Reading:
         self.newest_ms: int | None = None
 
     def take(self, events: EventRows) -> None:
-        """Take the events of the next file.
-
-        Raises:
-            BeyondReading: there are more than the limits say.
-        """
+        """Take the events of the next file."""
         for event in events.rows:
             self._take(event, events.readers)
 

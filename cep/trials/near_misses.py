@@ -59,12 +59,10 @@ class KeyTrace:
 
 
 def why_no_match(rule: Rule, events: Sequence[Mapping[str, Any]], wanted: Wanted) -> WhyReport:
-    """Return how far a rule came in events, key by key.
+    """Return how far a rule without Python conditions came in events, key by key.
 
-    Args:
-        rule: a rule without Python conditions.
-        events: in any order, with the values that JSON has.
-        wanted: how much to report; `only` is the values of a key, joined by a comma and a space.
+    Events are in any order, with the values that JSON has. `wanted.only` is the values of a key,
+    joined by a comma and a space.
 
     Raises:
         Unfit: the events do not fit the stream, cannot be matched, or none has the key.
@@ -140,13 +138,9 @@ def _by_key(
 
 
 def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) -> KeyTrace:
-    """Return the trace of a rule over the events of one key.
+    """Return the trace of a rule over the events of one key, a JSON list, in order.
 
-    Args:
-        rule: a rule, its Python conditions loaded.
-        key: the key, as a JSON list.
-        events: its events in order.
-        end_ms: to which event time time passes after them.
+    After them time passes to `end_ms`.
 
     Raises:
         MatchingError: the key exceeds a limit, or a condition cannot be tested.
@@ -210,13 +204,7 @@ def _farthest_keys(reports: list[KeyReport], most: int) -> list[KeyReport]:
 def with_nearest(
     report: KeyReport, conditions: Mapping[str, StepCondition], events: Sequence[TimedEvent]
 ) -> KeyReport:
-    """Return a report with the events that came nearest to going on.
-
-    Args:
-        report: of a key.
-        conditions: of the steps of its rule.
-        events: those of the key, in order.
-    """
+    """Return a report of a key with those of its events that came nearest to going on."""
     for partial in report.partial_matches:
         partial.nearest = _nearest_events(partial, conditions, events)
     if not report.partial_matches and not report.match_count:

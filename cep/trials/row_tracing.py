@@ -25,19 +25,11 @@ from cep.trials.rule import Rule
 
 
 def row_pattern_report(
-    rule: Rule,
-    query: Query,
-    events: Sequence[tuple[Hashable, TimedEvent]],
-    *,
-    let_time_pass: bool,
+    rule: Rule, query: Query, events: Sequence[tuple[Hashable, TimedEvent]], *, let_time_pass: bool
 ) -> TrialReport:
-    """Return what a clause finds in events with their keys, in order of time.
+    """Return what a clause finds in events with their keys, as JSON, in order of time.
 
-    Args:
-        rule: the rule.
-        query: its clause.
-        events: the events, each with its key as JSON.
-        let_time_pass: after the last event, advance time until the time of WITHIN is over.
+    With `let_time_pass` time advances after the last event until that of WITHIN is over.
 
     Raises:
         MatchingError: a key exceeds a limit, or the clause fails on these events.

@@ -14,14 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, cast
 
-from cep.expression import (
-    EvaluationError,
-    Expression,
-    Schema,
-    compile_predicate,
-    resolve,
-    split,
-)
+from cep.expression import EvaluationError, Expression, Schema, compile_predicate, resolve, split
 from cep.instants import instant_ms
 from cep.keyed.matcher import KeyedMatcher
 from cep.keyed.shapes import Detection
@@ -110,12 +103,7 @@ class _Moment:
 
 
 class Tracer:
-    """One pass of a rule over events.
-
-    Args:
-        pattern: a valid pattern, its Python conditions loaded.
-        schema: the columns of the events, `None` if they are not known.
-    """
+    """One pass of a rule over events: a valid pattern, its Python conditions loaded."""
 
     def __init__(self, pattern: Pattern, schema: Schema | None) -> None:
         self._matcher = KeyedMatcher(
@@ -157,14 +145,8 @@ class Tracer:
     ) -> Trace:
         """Return what the rule finds in events with their keys, in order of time.
 
-        Args:
-            events: of all keys, or of one.
-            until_ms: after the last event, advance time to here.
-            let_time_pass: then advance it until all windows close.
-
-        Raises:
-            MatchingError: a key exceeds a limit, or a condition cannot be tested.
-            EvaluationError: values of incompatible types are compared.
+        After the last event time advances to `until_ms`, then, with `let_time_pass`, until all
+        windows close. Errors are those of `traced_key`.
         """
         for key, event in events:
             try:
@@ -314,8 +296,7 @@ def _fit_test(
     for expression in _expressions(step.where):
         part = split(resolve(expression, step_names, schema)).event
         if part is not None:
-            predicate = compile_predicate(part, column_reader)
-            tests.append(partial(_holds_alone, predicate))
+            tests.append(partial(_holds_alone, compile_predicate(part, column_reader)))
     return lambda event: all(test(event) for test in tests)
 
 

@@ -42,10 +42,7 @@ Taken = Mapping[str, Sequence[TimedEvent]]
 class ConditionPart:
     """One of what must all hold for a step to take an event.
 
-    Args:
-        text: as its author wrote it.
-        node: its tree, names resolved.
-        reads_rows: it reads other rows, in a way that is not distinguished here.
+    `node` is its tree, names resolved; it may read other rows, in a way not distinguished here.
     """
 
     def __init__(self, text: str, node: Node, *, reads_rows: bool = False) -> None:
@@ -96,9 +93,7 @@ class _TakenContext:
 class CodePart:
     """One of what must all hold that is in Python, or is so in part.
 
-    Args:
-        text: as it is reported.
-        holds: whether it holds for an event, after what has been taken.
+    `holds` says whether it does for an event, after what has been taken.
     """
 
     reads_rows = False
@@ -134,11 +129,9 @@ class StepCondition:
         What reads other rows is reported only if all else holds: it may then be what failed.
         """
         found = [part.unmet(event, taken) for part in self.parts if not part.reads_rows]
-        told = [each for each in found if each is not None]
-        if told:
-            return told
-        others = [part.unmet(event, taken) for part in self.parts if part.reads_rows]
-        return [each for each in others if each is not None]
+        if not any(found):
+            found = [part.unmet(event, taken) for part in self.parts if part.reads_rows]
+        return [each for each in found if each is not None]
 
 
 def step_conditions(rule: Rule) -> dict[str, StepCondition]:

@@ -10,13 +10,7 @@ from typing import Any, Final
 from cep.definition.keys import key_text
 from cep.instants import iso_text
 from cep.printable import counted
-from cep.trials.reports import (
-    Attempt,
-    FarthestPartialMatch,
-    NearestEvent,
-    SpanReport,
-    UnmetPart,
-)
+from cep.trials.reports import Attempt, FarthestPartialMatch, NearestEvent, SpanReport, UnmetPart
 
 Line = tuple[str, str]
 EventLine = Callable[[int], str]
@@ -27,12 +21,7 @@ _MOST_OF_STEP: Final = 3
 
 
 def span_lines(name: str, report: SpanReport) -> Iterator[Line]:
-    """Yield why a rule found no match for a key in a span.
-
-    Args:
-        name: of the rule.
-        report: what was found.
-    """
+    """Yield why a rule found no match for a key in a span."""
     count = counted(report.match_count, "match", "matches") if report.match_count else "no match"
     key = f"key {key_text(report.key)}" if report.key else "all events together"
     if report.unusable:
@@ -110,11 +99,7 @@ def attempt_lines(
 ) -> Iterator[Line]:
     """Yield what a partial match took, what ended it, and which events came near to going on.
 
-    Args:
-        partial: the partial match.
-        line: an event by its position, as one line.
-        conditions: of the steps, as text.
-        left_open: why nothing ended it.
+    `left_open` says why nothing ended it.
     """
     counts = partial.counts if isinstance(partial, Attempt) else {}
     yield from step_lines(partial.steps, counts, line)

@@ -23,11 +23,11 @@ from api.client import (
     connection,
 )
 from api.client.retries import ATTEMPTS, RetryingTransport
-from cep import Pattern, PatternError, find_matches, select
 from cep.signing.code import CodePlace, CodeUse, SignedCode, verify_and_load
 from cep.signing.keys import SigningKeys
 from contract.service.tokens import Role
 from contract.snapshot import Snapshot
+from percept import Pattern, PatternError, find_matches, select
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.jobs import ReportingJob, running
 from tests.api.listening import KEYS, ListeningService, listening_service

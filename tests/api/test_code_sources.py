@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from api.code.readable import readable
-from cep import PatternProcessFunction, flat_select, select
 from cep.signing.code import CodeRefused, CodeUse, SignedCode, sign, verify, verify_and_load
 from cep.signing.keys import SigningKey, SigningKeys
 from cep.signing.source import MAXIMUM_SOURCE_CHARACTERS, source_of
 from contract.service.tokens import Role
+from percept import PatternProcessFunction, flat_select, select
 from tests.api.documents import processor_document
 from tests.api.running import Service
 

@@ -13,9 +13,9 @@ from typer.testing import Result
 
 from api.backtests.service import WORKER_SEEN_MS
 from api.client import Client, NotExplained, explanations
-from cep import Pattern
 from cep.signing.keys import SigningKey, SigningKeys
 from contract.service.tokens import Role
+from percept import Pattern
 from tests.api.archives import run, working, write_archive
 from tests.api.commands import ended
 from tests.api.documents import processor_document

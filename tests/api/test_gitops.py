@@ -16,9 +16,9 @@ from api.gitops import commands, rule_sets
 from api.gitops.changes import Plan
 from api.gitops.comparison import text_diff
 from api.gitops.execution import Execution
-from cep import Pattern, select
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey
+from percept import Pattern, select
 from tests.api.commands import Folder, runner
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from api.settings import Settings
-from cep import Pattern, PatternError, PatternProcessFunction, find_matches, select
 from cep.definition.document import ProcessorDocument
 from cep.nfa.errors import CodeNotLoaded
 from cep.signing import code as signed_code_module
@@ -33,6 +32,7 @@ from cep.signing.code import (
 )
 from cep.signing.keys import SigningKey, SigningKeys
 from contract.service.tokens import Role
+from percept import Pattern, PatternError, PatternProcessFunction, find_matches, select
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import Service, running_service
 from tests.properties import slow_property

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from cep import Pattern, find_matches
 from cep.events.order import EventTime
 from cep.signing.code import CodeUse, sign
 from cep.trials.events import TimedEvent
 from cep.trials.near_misses import Wanted, why_no_match
 from cep.trials.rule import WrittenRule, read_rule
 from cep.trials.unmet import step_conditions
+from percept import Pattern, find_matches
 from percept.command_line import app
 from tests.api.commands import STEERING, ended, write
 from tests.api.documents import PATTERN, STREAM, processor_document

@@ -6,10 +6,10 @@ Between `cases` and `outcome`; another engine runs the same suite by offering on
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cep import Pattern, find_matches
 from cep.matching.find_matches import MatchResult
 from cep.nfa.errors import LimitExceeded, SkipTargetMissing
 from cep.pattern import PatternError
+from percept import Pattern, find_matches
 from tests.conformance.outcome import Failure, Match, Outcome, StepIds, TimedOut
 
 Event = Mapping[str, Any]

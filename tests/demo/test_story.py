@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cep import find_matches
 from cep.instants import instant_ms
 from examples.demo.events import Event, Feeder, load_events
 from examples.demo.job import ChangeLines, Row
 from examples.demo.rules import FIRST_RULES, PASSWORDS_TRIED, Rule
 from examples.demo.story import ACTS, Act, Deed, Span, spans
 from examples.demo.verification import VersionCheck, check_versions
+from percept import find_matches
 
 FIVE_MINUTES_MS = 300_000
 LEAST_EVENTS = 15

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from cep import find_matches
 from cep.instants import instant_ms
 from contract.backtests import BacktestDifference, BacktestReport, RuleReport
 from examples.demo.events import Event, load_events
@@ -17,6 +16,7 @@ from examples.demo.rules import (
 )
 from examples.demo.story import ACTS, Deed
 from examples.demo.tried import Difference, backtest_flaw, list_flaw, shadow_flaw
+from percept import find_matches
 
 SHADOW, PROMOTE, LIST = (
     next(act for act in ACTS if act.deed is deed) for deed in (Deed.SHADOW, Deed.PROMOTE, Deed.LIST)

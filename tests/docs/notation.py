@@ -8,7 +8,7 @@ v3 → timed out at 3: fail f1
 from collections.abc import Iterator
 from typing import Any
 
-from cep import Match, MatchResult, Pattern, TimedOutMatch, find_matches
+from percept import Match, MatchResult, Pattern, TimedOutMatch, find_matches
 
 MINUTE_MS = 60_000
 ACTIONS = {"f": "fail", "l": "login", "o": "logout", "p": "pay", "v": "view"}

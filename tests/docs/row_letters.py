@@ -4,7 +4,7 @@
 A A, B   ◄── two matches by their variables; () is an empty one
 """
 
-from cep import match_recognize
+from percept import match_recognize
 
 _VARIABLES = "ABC"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cep import Match, Pattern, find_matches
 from examples.ssh_auth import password_guessed
+from percept import Match, Pattern, find_matches
 from tests.docs.fences import ROOT, rows
 
 FOLDER = ROOT / "examples/ssh_auth"

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from cep import Pattern, ProcessContext, SelectExpressions
 from cep.expression import (
     AggregateFunction,
     EvaluationError,
@@ -21,6 +20,7 @@ from cep.expression.evaluation.scalar import no_slots
 from cep.expression.functions.table import ALIASES, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.parsing.parser import MAX_TREE_DEPTH
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, MAX_TEXT_LENGTH
+from percept import Pattern, ProcessContext, SelectExpressions
 from tests.docs.fences import ROOT, fences, rows
 from tests.docs.notation import event_of
 

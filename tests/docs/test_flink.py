@@ -4,7 +4,7 @@ import pytest
 
 import percept
 import percept.discoverers
-from cep import Pattern, PatternError
+from percept import Pattern, PatternError
 from tests.docs.fences import ROOT, rows
 
 PAGE = "docs/flink.md"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from cep import Limits, Pattern
 from cep.definition.checking import MAXIMUM_EXPRESSION_CHARACTERS
 from cep.pattern.document.schema import document_json_schema
 from cep.pattern.validation.size_limits import (
@@ -15,6 +14,7 @@ from cep.pattern.validation.size_limits import (
     MAXIMUM_STATES,
     MAXIMUM_STEPS,
 )
+from percept import Limits, Pattern
 from tests.docs.fences import ROOT, Fence, fences, rows
 from tests.docs.notation import found
 

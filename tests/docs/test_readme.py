@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cep import Pattern
+from percept import Pattern
 from percept.command_line import app
 from processor_runtime.job_file.loading import load_job_file
 from tests.docs.fences import ROOT, fences

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from cep import Pattern, find_matches, match_recognize
 from cep.expression import (
     Expression,
     ExpressionError,
@@ -13,6 +12,7 @@ from cep.expression import (
     columns_of,
 )
 from cep.expression.tree import Literal
+from percept import Pattern, find_matches, match_recognize
 
 
 def refused(text: str) -> ExpressionError:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.matching.matcher_state import encode_matcher, restore_matcher
-from cep.nfa import EventTimeError
+from cep.nfa.errors import EventTimeError
+from percept import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from tests.nfa.keyed_run import KeyedRun
 from tests.properties import slow_property
 

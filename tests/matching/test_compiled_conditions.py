@@ -13,12 +13,12 @@ import pytest
 from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
-from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.executors.choice import choices_of, interpreted_rules
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.written_runs import PAYLOAD_EVENTS, WrittenRuns
 from cep.pattern.tree import SkipStrategy
+from percept import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from tests.matching.compiled_machine import machines_of
 from tests.matching.test_compiled_shapes import outcome, told
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
-from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.executors.choice import choices_of, interpreted_rules
 from cep.executors.compiled import shape_events
 from cep.keyed.key_state import encode_keys
@@ -29,6 +28,7 @@ from cep.nfa_kernel.entries.compacting import compacted
 from cep.nfa_kernel.event_filter import of_kinds
 from cep.nfa_kernel.key_walk import walk_keys
 from cep.pattern.tree import SkipStrategy
+from percept import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from tests.brute_force.strategies import event_lists, patterns
 from tests.matching.compiled_machine import machines_of
 from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT

@@ -12,7 +12,7 @@ import pytest
 from cep.events.table import UnreadableEvents
 from cep.keyed.event_check import EventWarning
 from cep.matching.find_matches import find_matches
-from cep.nfa import EventKeyError, EventTimeError
+from cep.nfa.errors import EventKeyError, EventTimeError
 from cep.pattern import Pattern, PatternError
 
 PATTERN = Pattern.begin("a").where("name = 'a'").next("b").where("name = 'b' AND ts > a.ts")

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import AfterMatchSkip, KeyedMatcher, Pattern
 from cep.keyed.key_state import KeyRestorer, encode_keys, layout
 from cep.keyed.shapes import Detection, RuleFailure
-from cep.nfa import ConditionFailed, LimitExceeded, Limits, SkipTargetMissing, StateEncodingError
+from cep.nfa.errors import ConditionFailed, LimitExceeded, SkipTargetMissing, StateEncodingError
+from cep.nfa.limits import Limits
+from percept import AfterMatchSkip, KeyedMatcher, Pattern
 from tests.nfa.keyed_run import KeyedRun
 from tests.nfa.letters import Event, events, letter, spelled
 

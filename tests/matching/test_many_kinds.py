@@ -6,9 +6,9 @@ from typing import cast
 import polars as pl
 import pytest
 
-from cep import BatchMatcher, Detection, Limits, Pattern, Schema
 from cep.bounded_cache import BoundedCache
 from cep.nfa.machine import Machine
+from percept import BatchMatcher, Detection, Limits, Pattern, Schema
 
 RULES = 60
 COLUMNS = [f"c{number}" for number in range(RULES)]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from cep import BatchMatcher, Pattern, PatternError, Schema
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa.errors import StateEncodingError
 from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
+from percept import BatchMatcher, Pattern, PatternError, Schema
 from tests.brute_force.strategies import event_lists, patterns
 
 pytest.importorskip("numba")

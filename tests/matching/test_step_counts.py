@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.nfa.errors import MatchingError
 from cep.nfa.step_counts import StepCounts
+from percept import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from tests.brute_force.strategies import event_lists, patterns
 from tests.matching.compiled_machine import machines_of
 from tests.nfa.letters import letter

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import Pattern, find_matches
+from percept import Pattern, find_matches
 from tests.letters import absence, event, processor, stream, taken, version
 from tests.processor_runtime.core.pipeline import Pipeline
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cep import Detection, KeyedMatcher, Pattern
 from cep.expression import FieldReader, compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
+from percept import Detection, KeyedMatcher, Pattern
 
 
 class KeyedRun:

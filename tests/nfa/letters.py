@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cep import MatchResult, Pattern, find_matches
+from percept import MatchResult, Pattern, find_matches
 
 Event = dict[str, Any]
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cep import Detection, KeyedMatcher, Pattern
 from cep.matching.matcher_state import encode_matcher, restore_matcher
-from cep.nfa import SkipTargetMissing, StateEncodingError
 from cep.nfa.codec import FORMAT_VERSION, pack, unpack
+from cep.nfa.errors import SkipTargetMissing, StateEncodingError
 from cep.nfa.runs import KeyRuns
+from percept import Detection, KeyedMatcher, Pattern
 from tests.nfa.keyed_run import KeyedRun
 from tests.nfa.letters import letter
 

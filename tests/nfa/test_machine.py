@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from cep import Limits, Pattern, find_matches
 from cep.expression import Schema
-from cep.nfa import (
+from cep.nfa.errors import (
     ConditionFailed,
     EventTimeError,
     EventValueError,
     LimitExceeded,
 )
+from percept import Limits, Pattern, find_matches
 from tests.nfa.letters import events, found, letter, match, spelled
 
 A = Pattern.begin("a").where(letter("a"))

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 
-from cep import Pattern, find_matches
 from cep.nfa.reachability import warnings_of
+from percept import Pattern, find_matches
 from tests.brute_force.strategies import Document, event_lists, patterns
 from tests.nfa.letters import letter
 

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given, reject
 
-from cep import BatchMatcher, Pattern, PatternError, Schema
 from cep.nfa.codec import pack_values, runs_of_payload
 from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from cep.nfa.written_runs import WrittenRuns
+from percept import BatchMatcher, Pattern, PatternError, Schema
 from tests.brute_force.strategies import event_lists, patterns
 
 SCHEMA = Schema.from_ddl("ts BIGINT, id BIGINT, name STRING, price DOUBLE")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from cep import BatchMatcher, Pattern, PatternError, Schema, find_matches
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorDocument
 from cep.definition.rule_files import read_documents
 from cep.pattern.document.reading import examine_document
+from percept import BatchMatcher, Pattern, PatternError, Schema, find_matches
 from tests.brute_force.strategies import event_lists, patterns
 from tests.matching.compiled_machine import machines_of
 from tests.properties import slow_property

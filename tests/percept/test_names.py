@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import cep
 import percept
 import percept.client
 from tests.percept.programs import libraries_after, run
@@ -30,11 +29,6 @@ def test_type_checkers_see_the_names_that_are_there() -> None:
 
 def test_every_name_is_there() -> None:
     assert [name for name in percept.__all__ if getattr(percept, name, None) is None] == []
-
-
-def test_every_name_of_the_language_is_there() -> None:
-    assert set(cep.__all__) <= set(percept.__all__)
-    assert percept.Pattern is cep.Pattern
 
 
 def test_every_error_of_the_client_is_there() -> None:

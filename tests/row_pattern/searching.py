@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from cep.expression import Schema, compile_predicate, row_reader
-from cep.keyed.row_times import time_ms_of
+from cep.instants import time_ms_of
 from cep.nfa.codec import pack_values, unpack_values
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cep import ClauseError, Pattern, RowPatternFailure, find_matches, match_recognize
+from percept import ClauseError, Pattern, RowPatternFailure, find_matches, match_recognize
 
 
 def rows_of(clause: str, rows: list[tuple[Any, ...]], schema: str) -> list[tuple[Any, ...]]:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import Pattern, find_matches
 from cep.events.order import EventTime
 from cep.events.table import EventRows
 from cep.expression import Schema
@@ -24,6 +23,7 @@ from cep.trials.misfits import Unfit
 from cep.trials.reports import SpanReport
 from cep.trials.rule import Rule, WrittenRule, read_rule
 from cep.trials.words import span_lines
+from percept import Pattern, find_matches
 
 MINUTE = 60_000
 SCHEMA = "ts TIMESTAMP, id BIGINT, user STRING, action STRING, amount DOUBLE"

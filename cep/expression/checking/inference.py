@@ -221,11 +221,9 @@ class Inference:
 
 def mixes_zones(left: tuple[Node, DataType], right: tuple[Node, DataType]) -> bool:
     """Return whether an instant meets a wall clock reading that is not a constant."""
-    is_mixed = {left[1].kind, right[1].kind} == _ZONES
-    return (
-        is_mixed
-        and not isinstance(left[0], tree.Literal)
-        and not isinstance(right[0], tree.Literal)
+    sides = (left, right)
+    return {data_type.kind for _, data_type in sides} == _ZONES and not any(
+        isinstance(node, tree.Literal) for node, _ in sides
     )
 
 

@@ -62,9 +62,8 @@ def _without_null_columns(node: Node, schema: Schema) -> Node:
     """A column that is nothing but NULL is a constant; polars has no functions for its type."""
     if isinstance(node, tree.Field):
         found = schema.type_of(node.path)
-        return (
-            tree.Literal(None, node.span) if found is not None and found.kind is Kind.NULL else node
-        )
+        is_null = found is not None and found.kind is Kind.NULL
+        return tree.Literal(None, node.span) if is_null else node
     return rebuilt(node, lambda child: _without_null_columns(child, schema))
 
 
@@ -141,11 +140,8 @@ class _Compiler:
             expression = expression.struct.field(name)
         stored = self._schema.type_of(path)
         is_moment = data_type.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.INTERVAL}
-        return (
-            expression
-            if stored == data_type and not is_moment
-            else expression.cast(to_polars(data_type))
-        )
+        is_as_stored = stored == data_type and not is_moment
+        return expression if is_as_stored else expression.cast(to_polars(data_type))
 
     def _in(self, operand: Column, items: tuple[Node, ...]) -> pl.Expr:
         values = [item.value for item in items if isinstance(item, tree.Literal)]

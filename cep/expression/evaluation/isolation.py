@@ -30,9 +30,7 @@ def evaluating() -> Iterator[None]:
 def first_failure(rows: pl.DataFrame, evaluate: Evaluate) -> tuple[int, EvaluationError] | None:
     """Return the first row at which an evaluation fails, and how; `None` if it does not.
 
-    Args:
-        rows: what it is asked of.
-        evaluate: raises `EvaluationError` for frames that hold a row at which it fails.
+    `evaluate` raises `EvaluationError` for frames that hold a row at which it fails.
     """
     failure = _failure(rows, evaluate)
     if failure is None:

@@ -31,14 +31,10 @@ _EXACT_DOUBLE = 2**53
 def compile_scalar(
     node: Node, field_reader: FieldReader = mapping_reader, slot_of: SlotOf = no_slots
 ) -> Evaluator:
-    """Return the closure `(event, aggregate_values) -> value`; `None` is NULL.
+    """Return the closure `(event, aggregate_values) -> value` of a resolved tree; `None` is NULL.
 
-    It raises `EvaluationError` where values of types that do not go together meet.
-
-    Args:
-        node: a resolved tree.
-        field_reader: how a field of an event is read.
-        slot_of: the place of an aggregate's value in `aggregate_values`.
+    It raises `EvaluationError` where values of types that do not go together meet. `slot_of` is the
+    place of an aggregate's value in `aggregate_values`.
     """
     return ScalarCompiler(field_reader, slot_of).value(folded(node))
 
@@ -49,12 +45,7 @@ def compile_predicate(
     """Return the closure `(event, aggregate_values) -> bool`, True only where the condition is.
 
     It raises `EvaluationError` where values of types that do not go together meet, or where the
-    condition turns out to be no truth value.
-
-    Args:
-        node: a resolved tree.
-        field_reader: how a field of an event is read.
-        slot_of: the place of an aggregate's value in `aggregate_values`.
+    condition turns out to be no truth value. For the rest see `compile_scalar`.
     """
     return _PredicateCompiler(field_reader, slot_of).truth(folded(node), wanted=True)
 
@@ -125,11 +116,8 @@ class _PredicateCompiler(ScalarCompiler):
                 raise mismatch(node, (column, literal), (value, constant)) from None
 
         plain, types = _plain(constant)
-        key = (
-            column.path[0]
-            if self.field_reader is mapping_reader and len(column.path) == 1
-            else None
-        )
+        is_key = self.field_reader is mapping_reader and len(column.path) == 1
+        key = column.path[0] if is_key else None
         return _column_test(self.field_reader(column.path), key, operator, plain, types, general)
 
     def _among_texts(
@@ -221,15 +209,10 @@ def _column_test(  # noqa: PLR0913, PLR0917 - everything the closure needs, comp
     types: frozenset[type],
     general: Callable[[Value], bool],
 ) -> Predicate:
-    """Return the test of a column against a constant.
+    """Return the test of a column against a constant, by Python's own comparison for `types`.
 
-    Args:
-        read: reads the column.
-        key: the name of the column where a dict can be asked directly, which saves a call.
-        operator: how to compare.
-        constant: what to compare with.
-        types: the types of values for which Python's own comparison is the right one.
-        general: the test for values of all other types.
+    All other values are for `general`. `key` is the name of the column where a dict can be asked
+    directly, which saves a call.
     """
     compare, expected = _PYTHON[operator]
 

@@ -86,12 +86,7 @@ def known_list(node: tree.InList) -> ValueList:
 
 
 class ScalarCompiler:
-    """Compiles values; `predicate` adds the closures for conditions.
-
-    Args:
-        field_reader: how a field of an event is read.
-        slot_of: where the value of an aggregate is found at run time.
-    """
+    """Compiles values; `predicate` adds the closures for conditions."""
 
     def __init__(self, field_reader: FieldReader, slot_of: SlotOf) -> None:
         self.field_reader = field_reader

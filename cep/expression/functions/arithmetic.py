@@ -124,11 +124,7 @@ def iso_divide(left: Value, right: Value) -> Value:
 
 
 def iso_modulo(left: Value, right: Value) -> Value:
-    """Return the remainder with the sign of `left`.
-
-    Raises:
-        EvaluationError: the divisor is zero.
-    """
+    """Return the remainder with the sign of `left`; errors as of `iso_divide`."""
     _require_numbers(left, right)
     if right == 0:
         raise EvaluationError("division by zero")

@@ -29,9 +29,8 @@ _SPECIAL_DOUBLE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.ASCII | re.IGNOREC
 _TRUE = {"true", "t", "yes", "y", "1"}
 _FALSE = {"false", "f", "no", "n", "0"}
 _DIGITS = 20  # more than any 64 bit integer has
-_MAX_EXPONENT = (
-    400  # beyond that a Decimal, which only Python code can have made, has no plain form
-)
+_MAX_EXPONENT = 400
+"""Beyond that a Decimal, which only Python code can have made, has no plain form."""
 _BITS = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64}
 
 # Which groups of values can be cast to a type at all.

@@ -4,6 +4,7 @@ A form returns `None` where polars would differ (in rounding, in overflow, in th
 remainder); the columnar evaluator then applies the scalar form value by value.
 """
 
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -57,10 +58,6 @@ def _carry(left: int, right: int) -> int:
     return max(left, right) + 1
 
 
-def _both_digits(left: int, right: int) -> int:
-    return left + right
-
-
 def _are_numbers(columns: tuple[Column, ...]) -> bool:
     return all(column.data_type.is_numeric for column in columns)
 
@@ -69,7 +66,7 @@ def add(columns: tuple[Column, ...]) -> pl.Expr | None:
     """Numbers are added by polars, an interval moves a point in time within the years 1 to 9999."""
     left, right = columns
     if _are_numbers(columns):
-        return _computed(columns, lambda a, b: a + b, _carry)
+        return _computed(columns, operator.add, _carry)
     if left.data_type.is_temporal:
         return _moved(left, right)
     if right.data_type.is_temporal:
@@ -81,7 +78,7 @@ def subtract(columns: tuple[Column, ...]) -> pl.Expr | None:
     """As `add`; the difference of two points in time always fits an interval."""
     left, right = columns
     if _are_numbers(columns):
-        return _computed(columns, lambda a, b: a - b, _carry)
+        return _computed(columns, operator.sub, _carry)
     if left.data_type.is_temporal and right.data_type.is_temporal:
         return as_naive(left) - as_naive(right)
     if left.data_type.is_temporal:
@@ -101,7 +98,7 @@ def _moved(moment: Column, interval: Column) -> pl.Expr:
 
 def multiply(columns: tuple[Column, ...]) -> pl.Expr | None:
     """Numbers are multiplied by polars."""
-    return _computed(columns, lambda a, b: a * b, _both_digits)
+    return _computed(columns, operator.mul, operator.add)
 
 
 def divide(columns: tuple[Column, ...]) -> pl.Expr | None:
@@ -153,20 +150,16 @@ def round_half_up(columns: tuple[Column, ...]) -> pl.Expr | None:
     return None
 
 
-def floor(columns: tuple[Column, ...]) -> pl.Expr | None:
-    """Whole doubles, and integers as they are."""
-    (only,) = columns
-    if only.kind is Kind.BIGINT:
-        return only.expression
-    return only.expression.floor() if only.kind is Kind.DOUBLE else None
+def whole(rounded: Callable[[pl.Expr], pl.Expr]) -> Callable[[tuple[Column, ...]], pl.Expr | None]:
+    """Return the form of FLOOR or CEIL: whole doubles, and integers as they are."""
 
+    def form(columns: tuple[Column, ...]) -> pl.Expr | None:
+        (only,) = columns
+        if only.kind is Kind.BIGINT:
+            return only.expression
+        return rounded(only.expression) if only.kind is Kind.DOUBLE else None
 
-def ceil(columns: tuple[Column, ...]) -> pl.Expr | None:
-    """Whole doubles, and integers as they are."""
-    (only,) = columns
-    if only.kind is Kind.BIGINT:
-        return only.expression
-    return only.expression.ceil() if only.kind is Kind.DOUBLE else None
+    return form
 
 
 def lower(columns: tuple[Column, ...]) -> pl.Expr:

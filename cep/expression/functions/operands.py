@@ -36,9 +36,7 @@ class Column:
 
 
 def computed_once(
-    columns: tuple[Column, ...],
-    result: pl.DataType,
-    form: Callable[[tuple[Column, ...]], pl.Expr],
+    columns: tuple[Column, ...], result: pl.DataType, form: Callable[[tuple[Column, ...]], pl.Expr]
 ) -> pl.Expr:
     """Return a form that reads its operands more than once, so that each is computed once.
 
@@ -93,10 +91,7 @@ def _digits(column: Column) -> tuple[int, int]:
 
 
 def room(
-    left: Column,
-    right: Column,
-    whole: Callable[[int, int], int],
-    scale: Callable[[int, int], int],
+    left: Column, right: Column, whole: Callable[[int, int], int], scale: Callable[[int, int], int]
 ) -> tuple[int, int]:
     """Return how many whole and fractional digits a number made of both may have."""
     (left_whole, left_scale), (right_whole, right_scale) = _digits(left), _digits(right)

@@ -5,18 +5,12 @@ functions".
 """
 
 import math
+import operator
 from collections.abc import Callable
 from datetime import datetime
 
 from cep.expression.temporal import naive_utc, parse_timestamp
-from cep.expression.values import (
-    MAX_COMPUTED_TEXT,
-    Group,
-    Mismatch,
-    Value,
-    equal,
-    group_of,
-)
+from cep.expression.values import MAX_COMPUTED_TEXT, Group, Mismatch, Value, equal, group_of
 
 
 def _require_texts(*values: Value) -> None:
@@ -24,28 +18,26 @@ def _require_texts(*values: Value) -> None:
         raise Mismatch
 
 
-def lower(text: Value) -> str:
-    """Return the text in lower case."""
-    _require_texts(text)
-    return str.lower(text)
+def _of_texts(function: Callable[..., Value]) -> Callable[..., Value]:
+    def checked(*texts: Value) -> Value:
+        _require_texts(*texts)
+        return function(*texts)
+
+    return checked
 
 
-def upper(text: Value) -> str:
-    """Return the text in upper case."""
-    _require_texts(text)
-    return str.upper(text)
+lower = _of_texts(str.lower)
+upper = _of_texts(str.upper)
+length = _of_texts(len)
+starts_with = _of_texts(str.startswith)
+ends_with = _of_texts(str.endswith)
+contains = _of_texts(operator.contains)
 
 
 def trim(text: Value) -> str:
     """Return the text without blanks (U+0020 only, as in Spark) around it."""
     _require_texts(text)
     return str.strip(text, " ")
-
-
-def length(text: Value) -> int:
-    """Return the number of characters."""
-    _require_texts(text)
-    return len(text)
 
 
 def concat(*texts: Value) -> str | None:
@@ -57,34 +49,13 @@ def concat(*texts: Value) -> str | None:
 def substring(text: Value, position: Value, count: Value = None) -> str:
     """Return `count` characters from `position`: 1 is the first one, -1 the last."""
     _require_texts(text)
-    if not all(_is_place(number) for number in (position, count or 0)):
-        raise Mismatch
+    for number in (position, count or 0):
+        if group_of(number) is not Group.NUMBER or not math.isfinite(number):
+            raise Mismatch
     start = int(position)
     start = start - 1 if start > 0 else start + len(text) if start < 0 else 0
     end = len(text) if count is None else start + int(count)
     return str(text[max(start, 0) : max(end, 0)])
-
-
-def _is_place(number: Value) -> bool:
-    return group_of(number) is Group.NUMBER and math.isfinite(number)
-
-
-def starts_with(text: Value, prefix: Value) -> bool:
-    """Return whether the text starts with the prefix."""
-    _require_texts(text, prefix)
-    return bool(text.startswith(prefix))
-
-
-def ends_with(text: Value, suffix: Value) -> bool:
-    """Return whether the text ends with the suffix."""
-    _require_texts(text, suffix)
-    return bool(text.endswith(suffix))
-
-
-def contains(text: Value, part: Value) -> bool:
-    """Return whether the part is found anywhere in the text."""
-    _require_texts(text, part)
-    return part in text
 
 
 def array_contains(array: Value, item: Value) -> bool | None:

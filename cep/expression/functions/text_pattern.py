@@ -22,11 +22,7 @@ MAX_REPETITIONS = 1000
 MAX_SIZE = 2000
 """How many characters a pattern may have, its repetitions written out."""
 
-_CLASSES = {
-    "d": "0-9",
-    "w": "A-Za-z0-9_",
-    "s": r"\t\n\x0b\f\r ",
-}
+_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": r"\t\n\x0b\f\r "}
 _CONTROLS = {"n", "r", "t", "f", "v"}
 _QUANTIFIER = re.compile(r"(?:[*+?]|\{0*(\d+)(?:,0*(\d*))?\})\??", re.ASCII)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")

@@ -17,15 +17,11 @@ from sqlglot import exp
 from cep.bounded_cache import BoundedCache
 from cep.expression import tree
 from cep.expression.errors import ExpressionError, UnknownParameter, near_name, problem_at
+from cep.expression.functions.casting import SOURCES
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.foreign import FUNCTIONS as FOREIGN_FUNCTIONS
-from cep.expression.parsing.syntax import (
-    foreign_refusal,
-    read_sql,
-    refusal,
-    too_large,
-)
+from cep.expression.parsing.syntax import foreign_refusal, read_sql, refusal, too_large
 from cep.expression.rewrite import without_step
 from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
 from cep.expression.tree import (
@@ -72,28 +68,10 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Mod: "%",
     exp.DPipe: "CONCAT",
 }
-_CAST_TARGETS = {
-    Kind.BOOLEAN,
-    Kind.TINYINT,
-    Kind.SMALLINT,
-    Kind.INT,
-    Kind.BIGINT,
-    Kind.FLOAT,
-    Kind.DOUBLE,
-    Kind.DECIMAL,
-    Kind.STRING,
-    Kind.DATE,
-    Kind.TIMESTAMP,
-    Kind.TIMESTAMP_NTZ,
-}
 
 
 def parse(text: str, constants: Constants = NO_CONSTANTS) -> Node:
-    """Return the tree of a SQL expression.
-
-    Args:
-        text: the expression.
-        constants: what `:name` stands for; a value is one constant, whatever is in it.
+    """Return the tree of a SQL expression, in which `:name` is one constant, whatever is in it.
 
     Raises:
         UnknownParameter: it names a parameter that is not among them.
@@ -250,9 +228,7 @@ class _Translation:
         return tuple(operands)
 
     def _refused(self, parsed: exp.Expr, message: str, hint: str | None = None) -> ExpressionError:
-        if hint is None:
-            hint = _ALLOWED
-        return refusal(self.text, self._place(parsed), message, hint)
+        return refusal(self.text, self._place(parsed), message, _ALLOWED if hint is None else hint)
 
     def _place(self, parsed: exp.Expr) -> Span:
         """The stretch of text below a node of sqlglot's; the whole text if it kept no places."""
@@ -441,14 +417,13 @@ class _Translation:
         return tree.Not(node, node.span) if parsed.args.get("negate") else node
 
     def _constant_text(self, parsed: exp.Expr, what: str) -> str:
+        found: tree.Literal | None = None
         if isinstance(parsed, exp.Literal | exp.RawString):
-            value = self._literal(parsed).value
-            if isinstance(value, str):
-                return value
-        if isinstance(parsed, exp.Placeholder):
-            value = self._parameter(parsed).value
-            if isinstance(value, str):
-                return value
+            found = self._literal(parsed)
+        elif isinstance(parsed, exp.Placeholder):
+            found = self._parameter(parsed)
+        if found is not None and isinstance(found.value, str):
+            return found.value
         raise self._refused(parsed, f"{what} needs a constant text in single quotes", "")
 
     def _case(self, parsed: exp.Expr) -> Node:
@@ -468,8 +443,8 @@ class _Translation:
     def _cast(self, parsed: exp.Expr) -> Node:
         (operand,) = self._operands(parsed, "this", ignored=("to", "safe"))
         data_type = from_sqlglot(parsed.args["to"])
-        if data_type.kind not in _CAST_TARGETS:
-            targets = ", ".join(kind for kind in Kind if kind in _CAST_TARGETS)
+        if data_type.kind not in SOURCES:
+            targets = ", ".join(kind for kind in Kind if kind in SOURCES)
             name = parsed.args["to"].sql("spark")
             raise self._refused(parsed, f"CAST to {name} is not allowed", f"allowed are {targets}")
         is_prefixed = not isinstance(parsed, exp.TryCast)  # TIMESTAMP '2024-01-31 10:00:00'

@@ -13,24 +13,8 @@ from dataclasses import dataclass, replace
 from cep.nfa.compiler.automaton import Automaton
 from cep.nfa.compiler.cursor import Cursor
 from cep.nfa.compiler.guards import Guards, always, unless
-from cep.nfa.program import (
-    Action,
-    Both,
-    Guard,
-    Not,
-    Program,
-    SkipPlan,
-    StateKind,
-)
-from cep.pattern.tree import (
-    Condition,
-    Contiguity,
-    Element,
-    Group,
-    PatternTree,
-    Step,
-    WithinType,
-)
+from cep.nfa.program import Action, Both, Guard, Not, Program, SkipPlan, StateKind
+from cep.pattern.tree import Condition, Contiguity, Element, Group, PatternTree, Step, WithinType
 
 
 @dataclass(frozen=True, slots=True)

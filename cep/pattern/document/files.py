@@ -6,12 +6,7 @@ A file holds one document, a list of them or, in YAML, several between lines of 
 
 from typing import Final
 
-from cep.pattern.document.text import (
-    SourceDocument,
-    items_of,
-    read_json_text,
-    read_yaml_documents,
-)
+from cep.pattern.document.text import SourceDocument, items_of, read_json_text, read_yaml_documents
 from cep.pattern.problems import PatternError, Problem
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -24,9 +19,7 @@ class FileRefused(ValueError):
 def read_documents(text: str, suffix: str) -> list[SourceDocument]:
     """Return the documents in a text, in order; lines and columns are those of the whole text.
 
-    Args:
-        text: the text of a file.
-        suffix: one of `SUFFIXES`, which names the format.
+    `suffix`, one of `SUFFIXES`, names the format.
 
     Raises:
         FileRefused: the text does not have that format, or contains more than documents.

@@ -14,25 +14,15 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from cep.expression import Schema
-from cep.expression.parameters import (
-    MOST_WRITTEN_OUT,
-    Parameter,
-    constants_of,
-    written_out,
-)
-from cep.pattern.document.schema import (
-    PatternDocument,
-    RowPatternDocument,
-)
+from cep.expression.parameters import MOST_WRITTEN_OUT, Parameter, constants_of, written_out
+from cep.pattern.document.schema import PatternDocument, RowPatternDocument
 from cep.pattern.document.shape import Remainder, pattern_shape_problem, remainder
-from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_text
+from cep.pattern.document.text import SourceDocument
 from cep.pattern.document.tree_reader import TreeReader
 from cep.pattern.parameters import ParameterDocument, read_parameters, too_many_listed
 from cep.pattern.problems import PatternError, Problem, path_of, shape_problem, shape_problems
 from cep.pattern.row_patterns import KEY, read_row_pattern, row_pattern_problems
-from cep.pattern.tree import (
-    PatternTree,
-)
+from cep.pattern.tree import PatternTree
 from cep.pattern.validation.size_limits import written_size_problems
 from cep.pattern.validation.validate import problems, problems_of_remainder
 from cep.row_pattern.clause import Query
@@ -59,51 +49,27 @@ def examine_document(
 ) -> ExaminedPattern:
     """Return what a parsed document says and every problem of it.
 
-    Args:
-        document: what a JSON or YAML parser returned.
-        schema: the columns of an event, which conditions must fit; `None` if unknown.
-        flink_quirks: overrides the key of that name in the document.
+    Without a schema columns are unknown. `flink_quirks` overrides that key of the document.
     """
     return _examine(SourceDocument(document), schema, flink_quirks=flink_quirks)
 
 
 def read_document(
-    document: Mapping[str, Any],
-    *,
-    schema: Schema | None = None,
-    flink_quirks: bool | None = None,
+    source: SourceDocument, *, schema: Schema | None = None, flink_quirks: bool | None = None
 ) -> PatternTree | Query:
-    """Return the valid pattern tree that a parsed document describes.
-
-    Args:
-        document: what a JSON or YAML parser returned.
-        schema: the columns of an event, which conditions must fit; `None` if unknown.
-        flink_quirks: overrides the key of that name in the document.
+    """Return the valid pattern tree that a document describes; see `examine_document`.
 
     Raises:
         PatternError: with every problem of the document.
     """
-    return _read(SourceDocument(document), schema=schema, flink_quirks=flink_quirks)
+    examined = _examine(source, schema, flink_quirks=flink_quirks)
+    if examined.tree is None:
+        raise PatternError(examined.problems)
+    return examined.tree
 
 
-def read_yaml(text: str, *, flink_quirks: bool | None = None) -> PatternTree | Query:
-    """Return the valid pattern tree that a YAML document describes.
-
-    Raises:
-        PatternError: with every problem of the document, each with line and column.
-        TypeError: it is no text.
-    """
-    _check_text(text)
-    return _read(read_yaml_text(text), flink_quirks=flink_quirks)
-
-
-def read_json(text: str, *, flink_quirks: bool | None = None) -> PatternTree | Query:
-    """Return the valid pattern tree that a JSON document describes; else as `read_yaml`."""
-    _check_text(text)
-    return _read(read_json_text(text), flink_quirks=flink_quirks)
-
-
-def _check_text(text: object) -> None:
+def checked_text(text: str) -> str:
+    """Return a text itself; raises `TypeError` if it is a path or what a parser returned."""
     if isinstance(text, PurePath):
         raise TypeError(f"this takes a text, not a path: {text}; write path.read_text()")
     if not isinstance(text, str):
@@ -111,15 +77,7 @@ def _check_text(text: object) -> None:
             f"this takes a text, not a {type(text).__name__}; "
             "Pattern.from_document takes what a parser returned"
         )
-
-
-def _read(
-    source: SourceDocument, *, schema: Schema | None = None, flink_quirks: bool | None
-) -> PatternTree | Query:
-    examined = _examine(source, schema, flink_quirks=flink_quirks)
-    if examined.tree is None:
-        raise PatternError(examined.problems)
-    return examined.tree
+    return text
 
 
 def _examine(

@@ -139,9 +139,7 @@ class WindowDocument(_Document):
 
     within: TextDuration | None = Field(default=None, description="The window, as a duration.")
     within_ms: Milliseconds | None = Field(
-        default=None,
-        description="The same in milliseconds; 0 means none.",
-        examples=[600_000],
+        default=None, description="The same in milliseconds; 0 means none.", examples=[600_000]
     )
     within_type: Annotated[WithinType | None, Field(strict=False)] = Field(
         default=None,
@@ -170,9 +168,7 @@ class _ElementDocument(WindowDocument):
         default=None, description="Flink's window between repetitions."
     )
     times_within_ms: Milliseconds | None = Field(
-        default=None,
-        description="The same in milliseconds.",
-        examples=[60_000],
+        default=None, description="The same in milliseconds.", examples=[60_000]
     )
     inner: Annotated[InnerContiguity, Field(strict=False)] = Field(
         default=InnerContiguity.RELAXED, description="How repetitions follow each other."
@@ -185,8 +181,7 @@ class _ElementDocument(WindowDocument):
         default=None, description="The event that ends the loop."
     )
     within_previous: TextDuration | None = Field(
-        default=None,
-        description="A `previous_and_current` window beside a `first_and_last` one.",
+        default=None, description="A `previous_and_current` window beside a `first_and_last` one."
     )
 
 
@@ -263,11 +258,7 @@ class PatternDocument(WindowDocument):
                 {
                     "steps": [
                         {"name": "fail", "where": "action = 'fail'", "times": 3},
-                        {
-                            "name": "login",
-                            "contiguity": "followed_by",
-                            "where": "action = 'login'",
-                        },
+                        {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
                     ],
                     "within": "10 minutes",
                     "after_match_skip": {"strategy": "skip_past_last_event"},
@@ -288,8 +279,7 @@ class PatternDocument(WindowDocument):
         examples=[{"strategy": "skip_past_last_event"}],
     )
     flink_quirks: bool = Field(
-        default=False,
-        description="Accept patterns that Flink misinterprets.",
+        default=False, description="Accept patterns that Flink misinterprets."
     )
 
 

@@ -106,9 +106,7 @@ class Remainder:
 def remainder(data: Any, error: ValidationError) -> Remainder | None:
     """Return what is left of a document of the wrong shape; `None` if nothing can be made of it.
 
-    Args:
-        data: the document, which stays as it is.
-        error: what validating it raised.
+    The document itself stays as it is.
     """
     found = error.errors(include_url=False, include_input=False)
     if not isinstance(data, Mapping) or any(details["type"] in _TOO_DEEP for details in found):

@@ -50,11 +50,10 @@ class TreeReader:
         windows = (*last.within, *self._windows(document, ""))
         elements = (*elements[:-1], replace(last, within=_in_order(windows)))
         skip = document.after_match_skip
+        strategy = SkipStrategy(skip.strategy, skip.step, skip.throw_on_miss) if skip else None
         return PatternTree(
             elements=elements,
-            after_match_skip=SkipStrategy(skip.strategy, skip.step, skip.throw_on_miss)
-            if skip
-            else SkipStrategy(),
+            after_match_skip=strategy or SkipStrategy(),
             flink_quirks=document.flink_quirks,
             parameters=self._parameters,
         )

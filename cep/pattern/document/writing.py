@@ -1,6 +1,5 @@
 """Pattern tree → document, as a mapping, YAML or JSON; `reading` reads it back."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -48,21 +47,8 @@ def document_of(tree: PatternTree | Query) -> dict[str, Any]:
 
 
 def yaml_of(tree: PatternTree | Query) -> str:
-    """Return the document of a tree as YAML.
-
-    Raises:
-        PatternError: the tree holds Python code that is not signed.
-    """
+    """Return the document of a tree as YAML; else as `document_of`."""
     return yaml_text([document_of(tree)])
-
-
-def json_of(tree: PatternTree | Query) -> str:
-    """Return the document of a tree as indented JSON.
-
-    Raises:
-        PatternError: the tree holds Python code that is not signed.
-    """
-    return json.dumps(document_of(tree), indent=2, ensure_ascii=False)
 
 
 def _parameters(parameters: tuple[Parameter, ...]) -> dict[str, Any]:

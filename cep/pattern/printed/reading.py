@@ -81,11 +81,7 @@ def read_chain(text: str) -> Chain:
 
 
 def built(chain: Chain, roots: Mapping[str, type]) -> Any:
-    """Return the result of the calls of a chain.
-
-    Args:
-        chain: the calls.
-        roots: the classes for the names `Pattern` and `AfterMatchSkip`.
+    """Return the result of the calls of a chain, with the classes for the names it begins with.
 
     Raises:
         PatternError: a call does not exist in this form, or the builder refuses it.

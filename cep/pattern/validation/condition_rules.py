@@ -19,10 +19,7 @@ def condition_problems(
 ) -> Iterator[Problem]:
     """Yield the mistakes in the conditions of a pattern.
 
-    Args:
-        tree: the pattern.
-        schema: the columns of an event; `None` if they are unknown.
-        stand_ins: names of steps whose own names could not be read.
+    `stand_ins` are names of steps whose own names could not be read.
     """
     steps = [step.name for step in tree.steps() if step.name not in stand_ins]
     for place in places(tree):

@@ -32,12 +32,7 @@ __all__ = ["problems", "problems_of_remainder", "warnings"]
 
 
 def problems(tree: PatternTree, schema: Schema | None = None) -> tuple[Problem, ...]:
-    """Return everything for which a pattern is refused, empty if nothing.
-
-    Args:
-        tree: the pattern.
-        schema: the columns of an event, which conditions must fit; `None` if unknown.
-    """
+    """Return everything for which a pattern is refused; without a schema columns are unknown."""
     # Too large a pattern is not looked at further: the other rules cost time by its size.
     if too_large := tuple(size_problems(tree)):
         return too_large
@@ -55,21 +50,13 @@ def problems(tree: PatternTree, schema: Schema | None = None) -> tuple[Problem, 
 
 
 def problems_of_remainder(
-    tree: PatternTree,
-    schema: Schema | None,
-    touched: AbstractSet[str],
-    stand_ins: AbstractSet[str],
+    tree: PatternTree, schema: Schema | None, touched: AbstractSet[str], stand_ins: AbstractSet[str]
 ) -> Iterator[Problem]:
     """Yield what is wrong with a pattern whose shape is wrong in places, beside that.
 
     What the wrong places may be the cause of is left out, and so are the rules on windows and on
-    the pattern as a whole, which they may concern.
-
-    Args:
-        tree: the pattern without what is wrong with its shape.
-        schema: the columns of an event; `None` if they are unknown.
-        touched: paths of the elements that something was taken out of, "" for the pattern.
-        stand_ins: names of steps whose own names could not be read.
+    the pattern as a whole, which they may concern. `touched` are the paths of the elements that
+    something was taken out of, "" for the pattern; `stand_ins` see `condition_problems`.
     """
     if too_large := tuple(size_problems(tree)):
         yield from too_large

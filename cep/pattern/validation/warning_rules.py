@@ -1,12 +1,15 @@
 """What a pattern may say but its author rarely means; nothing is refused for it."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
-from cep.expression import Expression, resolve
-from cep.pattern.odd_parts import odd_part_warnings
+from cep.expression import Expression, Node, conjuncts, resolve, to_sql
+from cep.expression.disjoint import are_disjoint, is_never_true
+from cep.expression.evaluation.fold import folded
+from cep.expression.tree import And, Literal
+from cep.pattern.odd_parts import has_comparison_with_null, odd_part_warnings
 from cep.pattern.problems import Problem
 from cep.pattern.tree import Contiguity, Group, PatternTree, SkipKind, Step, WithinType
-from cep.pattern.validation.never_true import never_true_warnings
 from cep.pattern.validation.pattern_rules import whole_window_ms
 from cep.pattern.validation.places import Place, places
 
@@ -19,7 +22,7 @@ def warnings(tree: PatternTree) -> tuple[Problem, ...]:
     if not whole_window_ms(all_places):
         found += _unbounded_warnings(tree, all_places)
     found += _skip_warnings(tree)
-    found += never_true_warnings(tree)
+    found += _never_true_warnings(tree)
     found += _text_warnings(tree, all_places)
     return tuple(found)
 
@@ -135,3 +138,40 @@ def _skip_warnings(tree: PatternTree) -> Iterator[Problem]:
         yield Problem(
             path, f"a match without the optional '{skip.step}' fails.", "Leave out throw_on_miss."
         )
+
+
+def _never_true_warnings(tree: PatternTree) -> Iterator[Problem]:
+    """Yield a warning for every condition of a step or a loop that is proved to be never true.
+
+    Comparisons with NULL are left out: `cep.pattern.odd_parts` warns of them, with the remedy.
+    """
+    names = [step.name for step in tree.steps()]
+    for place in places(tree):
+        element = place.element
+        where = element.where if isinstance(element, Step) else None
+        for key, condition, effect in (
+            ("where", where, "No event can ever be taken by this step."),
+            ("until", element.until, "No event can ever end this loop."),
+        ):
+            if isinstance(condition, Expression) and (
+                reason := _never_true(_without_null(resolve(condition, names)))
+            ):
+                message = f"the condition is never true: {reason}."
+                yield Problem(f"{place.path}.{key}", message, effect)
+
+
+def _without_null(node: Node) -> Node:
+    parts = tuple(part for part in conjuncts(node) if not has_comparison_with_null(part))
+    return folded(And(parts)) if len(parts) > 1 else folded(next(iter(parts), Literal(value=True)))
+
+
+def _never_true(node: Node) -> str:
+    """Return why a condition is never true, or an empty text."""
+    parts = list(conjuncts(node))
+    for part in parts:
+        if isinstance(part, Literal) and part.value is not True:
+            return f"a part of it is always {'NULL' if part.value is None else 'FALSE'}"
+    for one, other in combinations(parts, 2):
+        if are_disjoint(one, other):
+            return f"{to_sql(one)} and {to_sql(other)} exclude each other"
+    return "its parts exclude each other" if is_never_true(node) else ""

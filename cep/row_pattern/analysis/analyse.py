@@ -1,12 +1,14 @@
 """The whole clause: every rule of the standard that can be checked before a row is seen."""
 
+from collections.abc import Sequence
+
 from cep.expression import DataType, Kind, Schema
 from cep.expression.errors import near_name
 from cep.expression.types import BOOLEAN, UNKNOWN
 from cep.row_pattern.analysis.expressions import Where, bind
 from cep.row_pattern.analysis.names import Names, names_of
 from cep.row_pattern.bound import BoundClause, BoundExpression, Variables
-from cep.row_pattern.clause import Clause, Exclusion, Name, RowsPerMatch, Scalar, walk
+from cep.row_pattern.clause import Clause, Exclusion, Name, Query, RowsPerMatch, Scalar, walk
 from cep.row_pattern.errors import Mistake, Mistakes, refusal
 
 
@@ -181,11 +183,28 @@ def _check_within(bound: BoundClause, schema: Schema | None) -> None:
         return
     name, is_descending = bound.order_by[0]
     data_type = schema.type_of((name,)) or UNKNOWN
-    is_time = (
-        data_type.is_temporal or data_type.is_open or data_type.computed.kind.value == "BIGINT"
-    )
+    is_time = data_type.is_temporal or data_type.is_open or data_type.computed.kind is Kind.BIGINT
     if is_descending or not is_time:
         direction = "descending" if is_descending else "of another type"
         message = f"WITHIN needs a column of time in ascending order; {name} is {direction}"
         span = bound.clause.order_by[0].column.span
         raise refusal(bound.clause.text, span, Mistake.WITHIN, message)
+
+
+def selected(query: Query, columns: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    """Return place and new name of each column of a clause that is selected; all of them for `*`.
+
+    Raises:
+        ClauseError: the clause has no such column.
+    """
+    if query.columns is None:
+        return tuple(enumerate(columns))
+    known = [name.casefold() for name in columns]
+    found = []
+    for column, name in query.columns:
+        if column.text.casefold() not in known:
+            message = f"there is no column {column.text}"
+            hint = f"the clause outputs: {', '.join(columns)}"
+            raise refusal(query.clause.text, column.span, Mistake.UNKNOWN_COLUMN, message, hint)
+        found.append((known.index(column.text.casefold()), name.text))
+    return tuple(found)

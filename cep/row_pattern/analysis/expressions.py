@@ -27,12 +27,7 @@ from cep.expression.checking.resolve import with_lists, with_typed_constants
 from cep.expression.errors import near_name
 from cep.expression.functions.typing_rules import comparable
 from cep.expression.rewrite import rebuilt
-from cep.expression.tree import (
-    NOWHERE,
-    Literal,
-    Span,
-    lists_in,
-)
+from cep.expression.tree import NOWHERE, Literal, Span, lists_in
 from cep.expression.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN
 from cep.row_pattern.analysis.names import Names, universe
 from cep.row_pattern.analysis.trees import in_the_standard, replaced
@@ -65,6 +60,7 @@ from cep.row_pattern.errors import Mistake, refusal
 
 _CLASSIFIER = Aggregate(AggregateFunction.LAST, "CLASSIFIER()", Field(("#classifier",)))
 _NUMBER = Aggregate(AggregateFunction.LAST, "MATCH_NUMBER()", Field(("#match_number",)))
+_CLASSIFIER_OF_ROW = RowExpression(_CLASSIFIER, reads_classifier=True, data_type=STRING)
 _OF_ROW = (("#classifier", STRING), ("#match_number", BIGINT))
 
 
@@ -108,11 +104,9 @@ class _Binder:
                 nodes[placeholder(number)] = bound.node
                 continue
             name = placeholder(len(references))
+            text = self._names.text[slice(*reference.span)]
             nodes[placeholder(number)] = Aggregate(
-                AggregateFunction.LAST,
-                self._names.text[slice(*reference.span)],
-                Field((name,)),
-                reference.span,
+                AggregateFunction.LAST, text, Field((name,)), reference.span
             )
             references.append(bound[0])
             types.append((name, bound[1]))
@@ -166,7 +160,7 @@ class _Binder:
                 if self._where.is_current(variables):
                     return self._of_row_under_test(_CLASSIFIER, STRING)
                 row = RowOfMatch(is_first=False, variables=variables, offset=0, is_final=False)
-                return ValueAt(row, 0, _classifier_of_row()), STRING
+                return ValueAt(row, 0, _CLASSIFIER_OF_ROW), STRING
             case MatchNumber():
                 return NumberOfMatch(), BIGINT
             case Navigation():
@@ -360,17 +354,11 @@ def _row_of(navigation: Navigation, variables: Variables) -> RowOfMatch:
     )
 
 
-def _classifier_of_row() -> RowExpression:
-    return RowExpression(_CLASSIFIER, reads_classifier=True, data_type=STRING)
-
-
 def _whole_navigation(scalar: Scalar) -> Navigation | None:
     """Return FIRST or LAST if it is the whole of an argument."""
     if len(scalar.references) != 1 or scalar.root != Field((placeholder(0),)):
         return None
     (reference,) = scalar.references
-    is_logical = isinstance(reference, Navigation) and reference.direction in {
-        Direction.FIRST,
-        Direction.LAST,
-    }
-    return reference if is_logical and isinstance(reference, Navigation) else None
+    if not isinstance(reference, Navigation):
+        return None
+    return reference if reference.direction in {Direction.FIRST, Direction.LAST} else None

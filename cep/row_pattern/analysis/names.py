@@ -87,11 +87,7 @@ def _is_same(name: Name, column: str) -> bool:
 
 
 def names_of(clause: Clause, schema: Schema | None) -> Names:
-    """Return the names of a clause.
-
-    Raises:
-        ClauseError: a SUBSET is not well formed.
-    """
+    """Return the names of a clause; raises `ClauseError` if a SUBSET is not well formed."""
     found = (part.name.folded for part in walk(clause.pattern) if isinstance(part, Variable))
     names = Names(clause.text, schema, tuple(dict.fromkeys(found)), {})
     for subset in clause.subsets:

@@ -38,7 +38,7 @@ _SECTIONS: Final = frozenset(
     {"PARTITION", "ORDER", "MEASURES", "ONE", "ALL", "AFTER", "INITIAL", "SEEK", "PATTERN"}
     | {"WITHIN", "SUBSET", "DEFINE"}
 )
-_UNITS: Final = {
+UNITS_MS: Final = {
     "MILLISECOND": 1,
     "SECOND": 1_000,
     "MINUTE": 60_000,
@@ -60,10 +60,6 @@ def begins_query(text: str) -> bool:
 
 def read_query(text: str, constants: Constants = NO_CONSTANTS) -> Query:
     """Return the tree of a `MATCH_RECOGNIZE (...)` clause, or of a query with one.
-
-    Args:
-        text: the clause or query.
-        constants: the values of the parameters that its expressions may name.
 
     Raises:
         ClauseError: it is not well formed; with line, column and a hint.
@@ -124,19 +120,14 @@ class _ClauseReader:
 
     def _output_columns(self) -> tuple[tuple[Name, Name], ...] | None:
         reader = self._reader
-        if reader.takes_symbol("*"):
-            return None
-        columns = []
-        while True:
-            column = name = reader.name("* or the name of a column")
-            if reader.next.is_symbol("."):
-                reader.take()
-                column = name = reader.name("the name of a column")
-            if reader.takes("AS"):
-                name = reader.name("a name for the column")
-            columns.append((column, name))
-            if not reader.takes_symbol(","):
-                return tuple(columns)
+        return None if reader.takes_symbol("*") else reader.listed(self._output_column)
+
+    def _output_column(self) -> tuple[Name, Name]:
+        reader = self._reader
+        column = reader.name("* or the name of a column")
+        if reader.takes_symbol("."):
+            column = reader.name("the name of a column")
+        return column, reader.name("a name for the column") if reader.takes("AS") else column
 
     def _clause(self) -> Clause:
         partition_by = self._partition_by()
@@ -181,18 +172,12 @@ class _ClauseReader:
     def _partition_by(self) -> tuple[Name, ...]:
         if not self._reader.takes("PARTITION", "BY"):
             return ()
-        columns = [self._column()]
-        while self._reader.takes_symbol(","):
-            columns.append(self._column())
-        return tuple(columns)
+        return self._reader.listed(self._column)
 
     def _order_by(self) -> tuple[Ordering, ...]:
         if not self._reader.takes("ORDER", "BY"):
             return ()
-        orderings = [self._ordering()]
-        while self._reader.takes_symbol(","):
-            orderings.append(self._ordering())
-        return tuple(orderings)
+        return self._reader.listed(self._ordering)
 
     def _ordering(self) -> Ordering:
         column = self._column()
@@ -209,13 +194,12 @@ class _ClauseReader:
     def _measures(self) -> tuple[Measure, ...]:
         if not self._reader.takes("MEASURES"):
             return ()
-        measures = []
-        while True:
-            expression = self._scalar("AS")
-            self._reader.expect("AS", hint="a measure is written: expression AS name")
-            measures.append(Measure(expression, self._reader.name("the name of a measure")))
-            if not self._reader.takes_symbol(","):
-                return tuple(measures)
+        return self._reader.listed(self._measure)
+
+    def _measure(self) -> Measure:
+        expression = self._scalar("AS")
+        self._reader.expect("AS", hint="a measure is written: expression AS name")
+        return Measure(expression, self._reader.name("the name of a measure"))
 
     def _scalar(self, *ends: str) -> Scalar:
         """Take an expression, up to one of these keywords, a comma or the bracket that closes."""
@@ -262,10 +246,8 @@ class _ClauseReader:
         to = SkipTo.LAST
         is_side = reader.next.keyword in {"FIRST", "LAST"}
         if is_side and reader.ahead(1).kind in {Kind.NAME, Kind.QUOTED_NAME}:
-            is_variable = reader.ahead(1).keyword in _SECTIONS and not reader.ahead(2).is_symbol(
-                "("
-            )
-            if reader.ahead(1).keyword not in _SECTIONS or is_variable:
+            is_section = reader.ahead(1).keyword in _SECTIONS and reader.ahead(2).is_symbol("(")
+            if not is_section:
                 to = SkipTo.FIRST if reader.take().keyword == "FIRST" else SkipTo.LAST
         return Skip(to, reader.name("a variable of the pattern"))
 
@@ -274,17 +256,17 @@ class _ClauseReader:
         start = reader.next.start
         if not reader.takes("WITHIN"):
             return None
-        hint = f"write WITHIN INTERVAL '10' MINUTE; units are {', '.join(_UNITS)}"
+        hint = f"write WITHIN INTERVAL '10' MINUTE; units are {', '.join(UNITS_MS)}"
         reader.expect("INTERVAL", hint=hint)
         amount = reader.next
         if amount.kind is not Kind.TEXT or not _AMOUNT.fullmatch(amount.text[1:-1].strip()):
             raise reader.unexpected("a number in single quotes is expected", hint)
         reader.take()
         unit = reader.next.keyword.removesuffix("S") if reader.next.keyword else ""
-        if unit not in _UNITS:
+        if unit not in UNITS_MS:
             raise reader.unexpected("a unit of time is expected", hint)
         span: Span = (start, reader.take().end)
-        exact_ms = Decimal(amount.text[1:-1].strip()) * _UNITS[unit]
+        exact_ms = Decimal(amount.text[1:-1].strip()) * UNITS_MS[unit]
         if exact_ms % 1:
             message = "the interval of WITHIN must be whole milliseconds"
             raise refusal(self._text, span, Mistake.WITHIN, message)
@@ -300,25 +282,21 @@ class _ClauseReader:
     def _subsets(self) -> tuple[Subset, ...]:
         if not self._reader.takes("SUBSET"):
             return ()
-        subsets = []
-        while True:
-            name = self._reader.name("the name of a union variable")
-            self._reader.expect_symbol("=")
-            self._reader.expect_symbol("(")
-            members = [self._reader.name("a variable")]
-            while self._reader.takes_symbol(","):
-                members.append(self._reader.name("a variable"))
-            self._reader.expect_symbol(")")
-            subsets.append(Subset(name, tuple(members)))
-            if not self._reader.takes_symbol(","):
-                return tuple(subsets)
+        return self._reader.listed(self._subset)
+
+    def _subset(self) -> Subset:
+        name = self._reader.name("the name of a union variable")
+        self._reader.expect_symbol("=")
+        self._reader.expect_symbol("(")
+        members = self._reader.listed(lambda: self._reader.name("a variable"))
+        self._reader.expect_symbol(")")
+        return Subset(name, members)
 
     def _definitions(self) -> tuple[Definition, ...]:
         self._reader.expect("DEFINE", hint="DEFINE is mandatory: DEFINE A AS condition")
-        definitions = []
-        while True:
-            variable = self._reader.name("a variable")
-            self._reader.expect("AS")
-            definitions.append(Definition(variable, self._scalar()))
-            if not self._reader.takes_symbol(","):
-                return tuple(definitions)
+        return self._reader.listed(self._definition)
+
+    def _definition(self) -> Definition:
+        variable = self._reader.name("a variable")
+        self._reader.expect("AS")
+        return Definition(variable, self._scalar())

@@ -41,12 +41,7 @@ _MAX_OFFSET: Final = 10_000
 
 
 def read_scalar(text: str, words: list[Word], constants: Constants = NO_CONSTANTS) -> Scalar:
-    """Return the expression that consists of these words of the text.
-
-    Args:
-        text: the whole clause.
-        words: the words of the expression, in order, at least one.
-        constants: the values of the parameters that it may name.
+    """Return the expression that consists of these words of the clause, at least one, in order.
 
     Raises:
         ClauseError: it is no expression.
@@ -108,10 +103,8 @@ class _ExpressionReader:
     def _note_column(self, first: Word) -> None:
         path = [first.name()]
         place = 0
-        while self._ahead(place).is_symbol(".") and self._ahead(place + 1).kind in {
-            Kind.NAME,
-            Kind.QUOTED_NAME,
-        }:
+        names = {Kind.NAME, Kind.QUOTED_NAME}
+        while self._ahead(place).is_symbol(".") and self._ahead(place + 1).kind in names:
             path.append(self._ahead(place + 1).name())
             place += 2
         self._columns[first.start] = Column(tuple(path), (first.start, path[-1].span[1]))

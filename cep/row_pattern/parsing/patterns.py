@@ -8,6 +8,7 @@
 Source: ISO/IEC 19075-5, 4.14.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from cep.expression.tree import Span
@@ -25,6 +26,7 @@ from cep.row_pattern.clause import (
 from cep.row_pattern.errors import Mistake, refusal
 from cep.row_pattern.parsing.words import Kind, WordReader
 
+_BOUNDS: Final[Mapping[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _MAX_BOUND: Final = 2_147_483_647
 _MAX_PARTS: Final = 2_000
 _MAX_DEPTH: Final = 64
@@ -114,28 +116,17 @@ class _PatternReader:
     def _permutation(self) -> Permutation:
         start = self._reader.take().start
         self._reader.take()
-        parts = [self.alternation()]
-        while self._reader.takes_symbol(","):
-            parts.append(self.alternation())
+        parts = self._reader.listed(self.alternation)
         end = self._reader.expect_symbol(")").end
-        return Permutation(tuple(parts), (start, end))
+        return Permutation(parts, (start, end))
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        reader, word = self._reader, self._reader.next
-        match word.text if word.kind is Kind.SYMBOL else "":
-            case "*":
-                reader.take()
-                return 0, None
-            case "+":
-                reader.take()
-                return 1, None
-            case "?":
-                reader.take()
-                return 0, 1
-            case "{":
-                return self._braces()
-            case _:
-                return None
+        word = self._reader.next
+        if word.is_symbol("{"):
+            return self._braces()
+        if word.kind is Kind.SYMBOL and word.text in _BOUNDS:
+            return _BOUNDS[self._reader.take().text]
+        return None
 
     def _braces(self) -> tuple[int, int | None]:
         reader = self._reader

@@ -5,12 +5,16 @@ First step of parsing. Expressions are only cut out here; their own grammar is t
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TypeVar
 
 from cep.expression.tree import Span
 from cep.row_pattern.clause import Name
 from cep.row_pattern.errors import ClauseError, Mistake, refusal
+
+Item = TypeVar("Item")
 
 MAX_TEXT_LENGTH = 100_000
 MAX_BRACKET_DEPTH = 64
@@ -64,7 +68,7 @@ class Word:
         return "the end of the text" if self.kind is Kind.END else self.text[:40]
 
     def name(self) -> Name:
-        """Return the identifier that this word is."""
+        """Take an identifier of what `what` says; raises `ClauseError` if something else comes."""
         if self.kind is Kind.QUOTED_NAME:
             quote = self.text[0]
             text = self.text[1:-1].replace(quote * 2, quote)
@@ -154,22 +158,21 @@ class WordReader:
             return True
         return False
 
-    def expect(self, *keywords: str, hint: str = "") -> None:
-        """Take these keywords.
+    def listed(self, read: Callable[[], Item]) -> tuple[Item, ...]:
+        """Return what is read now, and again behind each comma."""
+        items = [read()]
+        while self.takes_symbol(","):
+            items.append(read())
+        return tuple(items)
 
-        Raises:
-            ClauseError: something else comes next.
-        """
+    def expect(self, *keywords: str, hint: str = "") -> None:
+        """Take these keywords; raises `ClauseError` if something else comes next."""
         for word in keywords:
             if not self.takes(word):
                 raise self.unexpected(f"{word} is expected", hint)
 
     def expect_symbol(self, symbol: str, hint: str = "") -> Word:
-        """Take this symbol and return it.
-
-        Raises:
-            ClauseError: something else comes next.
-        """
+        """Take this symbol and return it; raises `ClauseError` if something else comes next."""
         if not self.next.is_symbol(symbol):
             raise self.unexpected(f"{symbol} is expected", hint)
         return self.take()

@@ -135,12 +135,7 @@ class Instructions:
 
 
 def compile_pattern(text: str, pattern: RowPattern, variables: tuple[str, ...]) -> Instructions:
-    """Return the instructions of a pattern.
-
-    Args:
-        text: the clause, for errors.
-        pattern: what to compile.
-        variables: the primary variables by number.
+    """Return the instructions of a pattern; `variables` are the primary ones by number.
 
     Raises:
         ClauseError: the pattern is too large once permutations are written out.

@@ -24,8 +24,7 @@ from cep.matching.result_frames import result_type
 from cep.matching.sorted_frames import SortedFrames, needed_columns
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
-from cep.row_pattern.analysis.analyse import analyse
-from cep.row_pattern.analysis.selection import selected
+from cep.row_pattern.analysis.analyse import analyse, selected
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.clause import Query
 from cep.row_pattern.errors import ClauseError, Mistake

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from cep import Pattern, find_matches
 from cep.pattern import PatternError
+from percept import Pattern, find_matches
 
 HERE = Path(__file__).parent
 LOOP: dict[str, Any] = {"times": {"from": 1, "to": None}, "times_within_ms": 20}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from cep import Pattern, PatternError
+from percept import Pattern, PatternError
 from tests.brute_force import strategies
 from tests.letters import Document, event
 from tests.processor_runtime.core.pipeline import Event

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import PatternProcessFunction, ProcessContext
 from cep.processor import Steps
 from contract.report_parts import ReportPart
+from percept import PatternProcessFunction, ProcessContext
 from processor_runtime.reporting.heartbeats import heartbeat, running_version
 from processor_runtime.reporting.shortening import reported_match
 from processor_runtime.rows.output_rows import OutputRow

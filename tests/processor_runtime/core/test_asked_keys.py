@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import Pattern, find_matches
 from contract.asked_keys import PARTIAL_MATCHES_TOLD, AskedKey, KeyAnswer
 from contract.snapshot import SnapshotProcessor
+from percept import Pattern, find_matches
 from tests.letters import (
     Document,
     absence,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cep import Pattern
 from cep.signing.code import CodeUse, sign
+from percept import Pattern
 from processor_runtime.rules.code_trial import CodeTrial
 from processor_runtime.rules.loading import has_code
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import Pattern, find_matches
 from contract.snapshot import SnapshotProcessor
+from percept import Pattern, find_matches
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import EndReason
 from tests.letters import (

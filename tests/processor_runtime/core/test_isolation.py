@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic_core import from_json
 
-from cep import Pattern, PatternProcessFunction, ProcessContext, TimedOutPartialMatchHandler
-from cep.nfa import Limits
+from cep.nfa.limits import Limits
 from cep.processor import Steps
 from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey
 from contract.snapshot import SnapshotProcessor
+from percept import Pattern, PatternProcessFunction, ProcessContext, TimedOutPartialMatchHandler
 from processor_runtime.driver.job_status import VersionStatus
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.rules.compiled_group import group_id

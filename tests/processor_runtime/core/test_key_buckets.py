@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.nfa import StateEncodingError
 from cep.nfa.codec import pack, sealed, unpack
+from cep.nfa.errors import StateEncodingError
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
 from processor_runtime.stages.key_shards import key_shards
 from processor_runtime.state import bucket_count, key_buckets

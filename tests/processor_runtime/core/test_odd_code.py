@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic_core import from_json
 
-from cep import Pattern, PatternProcessFunction, ProcessContext
 from cep.pattern.durations import LONGEST_MS
 from cep.processor import Steps
 from contract.snapshot import SnapshotVersion
+from percept import Pattern, PatternProcessFunction, ProcessContext
 from tests.letters import contents, job_of, letters, processor, sequence, spelled, version
 from tests.processor_runtime.core.code_signing import KEYS, WITH_KEYS, signed_function
 from tests.processor_runtime.core.pipeline import Event, Pipeline

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cep import PatternProcessFunction, ProcessContext
 from cep.processor import Steps
 from contract.snapshot import SnapshotProcessor
+from percept import PatternProcessFunction, ProcessContext
 from processor_runtime.output.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK, RowChunks
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_limits import RowLimits

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep import Pattern, SelectExpressions
 from cep.keyed import found_columns
 from cep.keyed.found_columns import FoundBlock
+from percept import Pattern, SelectExpressions
 from processor_runtime.output import arrow_texts, plain_blocks
 from processor_runtime.output.plain_blocks import PlainBlocks
 from processor_runtime.output.plain_rules import PlainRules

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.nfa import Limits
+from cep.nfa.limits import Limits
 from contract.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
 from processor_runtime.rules import loading
 from processor_runtime.rules.compiled_group import group_id

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from cep import KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
 from contract.snapshot import SnapshotProcessor
+from percept import KeyedMatcher, Pattern
 from processor_runtime.rows.output_rows import OutputRow
 from tests.letters import (
     Document,

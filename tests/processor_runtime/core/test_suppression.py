@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from cep import PatternProcessFunction, ProcessContext
 from cep.nfa.codec import unpack
 from cep.processor import Steps
 from contract.snapshot import SnapshotProcessor
+from percept import PatternProcessFunction, ProcessContext
 from processor_runtime.alerting import suppression
 from processor_runtime.alerting.suppression import BUCKETS
 from processor_runtime.rows.output_rows import OutputRow

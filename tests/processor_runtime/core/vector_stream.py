@@ -13,11 +13,11 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from cep import KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
-from cep.nfa import SkipTargetMissing
+from cep.nfa.errors import SkipTargetMissing
 from contract.snapshot import SnapshotProcessor, StreamDefinition
+from percept import KeyedMatcher, Pattern
 from processor_runtime.rows.output_rows import OutputRow
 from tests.conformance.cases import ANSWERED, Case, load
 from tests.conformance.outcome import Failure

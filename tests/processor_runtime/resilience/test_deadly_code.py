@@ -19,10 +19,10 @@ from typing import Any, Final
 import pytest
 from pyspark.sql import SparkSession
 
-from cep import Pattern
 from cep.processor import select
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
+from percept import Pattern
 from processor_runtime.driver.batch_record import BatchRecord, read_record
 from processor_runtime.driver.job_status import JobStatus
 from tests.processor_runtime.resilience.job_process import (

@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from api.trials.trial import run_trial
-from cep import Pattern, find_matches
 from cep.definition.rule_files import read_documents
 from cep.events.order import EventTime
 from cep.events.table import event_rows
 from cep.expression import Schema
 from cep.trials.rule import WrittenRule, read_rule
+from percept import Pattern, find_matches
 from percept.command_line import app
 from processor_runtime.backtest.history import read_history
 from processor_runtime.backtest.replay import replayed

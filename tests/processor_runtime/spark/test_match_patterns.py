@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from cep import Pattern, find_matches
 from cep.pattern import PatternError
+from percept import Pattern, find_matches
 from processor_runtime.spark.frames.match_patterns import match_patterns
 from tests.processor_runtime.spark.frames import in_memory, streamed
 
