@@ -110,12 +110,8 @@ def alerted(
 ) -> Alerted:
     """Decide what goes out of a batch.
 
-    Args:
-        rows: of the batch; each becomes as it is output.
-        statuses: what the shards tell; they tell of matches as these go out then.
-        rules: of the batch.
-        before: what there was before it.
-        end: of the batch.
+    `rows`: of the batch; each becomes as it is output. `statuses`: what the shards tell; they tell
+    of matches as these go out then.
     """
     counts = Counter[str]()
     gathered = _gathered(rows, statuses, rules, before, end)

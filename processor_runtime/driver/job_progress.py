@@ -35,11 +35,9 @@ class _Size:
 class JobProgress:
     """The totals of one start of a job.
 
-    Args:
-        shards: how many shards there are.
-        time_mode: what makes the time of the job go on.
-        throttled_until_ms: the event time until which processors are throttled, by id.
-        failed_at: where versions failed that are quarantined, as far as it is known.
+    `time_mode`: what makes the time of the job go on. `throttled_until_ms`: the event time until
+    which processors are throttled, by id. `failed_at`: where versions failed that are quarantined,
+    as far as it is known.
     """
 
     shards: int
@@ -60,11 +58,7 @@ class JobProgress:
     ) -> JobStatus:
         """Count a batch and return the status of the job after it.
 
-        Args:
-            pin: what was pinned for the batch.
-            statuses: one of each shard that was called.
-            duration_ms: how long it took.
-            backlog_events: what the source is known to hold unread.
+        `statuses`: one of each shard that was called.
         """
         counts = EventCounts(newest_ms=pin.record.newest_ms)
         for status in statuses:
@@ -90,9 +84,7 @@ class JobProgress:
     def resumed(self, record: BatchRecord, timeline: Timeline) -> JobStatus:
         """Return the status of a job that continues after a batch of an earlier start, or with it.
 
-        Args:
-            record: what was pinned for that batch.
-            timeline: the rules it ran with. The shards report what they hold as they run.
+        `timeline`: the rules it ran with. The shards report what they hold as they run.
         """
         return self._status_after(record.clock, timeline, EventCounts(newest_ms=record.newest_ms))
 

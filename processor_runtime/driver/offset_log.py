@@ -40,10 +40,7 @@ class BatchStart:
 def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart:
     """Return what Spark has written about a batch.
 
-    Args:
-        files: the checkpoint.
-        batch_id: the batch.
-        has_ticks: whether the plan has a source of ticks.
+    `has_ticks`: whether the plan has a source of ticks.
 
     Raises:
         LookupError: it has written nothing.
@@ -70,9 +67,7 @@ def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart
 def source_position(files: Files, batch_id: int) -> bytes | None:
     """Return up to where a batch reads the source of events, as Spark writes it.
 
-    Args:
-        files: the checkpoint.
-        batch_id: the batch. `None` is returned if it is not known, or nothing had been read then.
+    `batch_id`: the batch. `None` is returned if it is not known, or nothing had been read then.
     """
     lines = plan_lines(files, batch_id)
     if lines is None or lines[BEFORE_SOURCES] == NO_POSITION:

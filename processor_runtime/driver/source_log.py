@@ -21,9 +21,7 @@ _LOG: Final = "sources/0"
 def files_of_batch(files: Files, batch_id: int) -> list[str]:
     """Return the files that a batch reads, as URIs without escapes, in the order they arrived in.
 
-    Args:
-        files: the checkpoint of a query whose events come from files.
-        batch_id: a batch that Spark has planned.
+    `files`: the checkpoint of a query whose events come from files.
     """
     begin, end = _logged(files, batch_id - 1), _logged(files, batch_id)
     return [path for number in range(begin + 1, end + 1) for path in _entries(files, number)]

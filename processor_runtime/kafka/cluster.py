@@ -93,12 +93,7 @@ def _assigned(text: str) -> tuple[Place, ...]:
 
 @dataclass(slots=True)
 class Cluster:
-    """The brokers that settings lead to, as a client that only asks.
-
-    Args:
-        settings: of librdkafka.
-        patience_seconds: how long to try again before it fails.
-    """
+    """The brokers that settings lead to, as a client that only asks."""
 
     settings: Mapping[str, str]
     patience_seconds: float = PATIENCE_SECONDS

@@ -30,10 +30,8 @@ _OF_PASSWORDS: Final = ("sasl.username", "sasl.password")
 class Unused:
     """Options that nothing is done with.
 
-    Args:
-        options: their names, in the order of the job file; at least one.
-        reason: why, as a sentence that begins with their names.
-        remedy: what to write.
+    `options`: their names, in the order of the job file; at least one. `reason`: why, as a sentence
+    that begins with their names.
     """
 
     options: tuple[str, ...]

@@ -67,10 +67,7 @@ class RowColumns(Sequence[OutputRow]):
 class RowLines(Sequence[OutputRow]):
     """Rows of output that are lines of JSON already: they are counted and written, and no more.
 
-    Args:
-        kind: the kind of all of them.
-        count: how many there are.
-        lines: what a file has of them, UTF-8, without the end of the last line.
+    `lines`: what a file has of them, UTF-8, without the end of the last line.
     """
 
     def __init__(self, kind: RowKind, count: int, lines: pa.Buffer) -> None:

@@ -84,15 +84,10 @@ class _ListedJob(BaseModel):
 class JobReporter(BackgroundThread):
     """Reports a job; a context manager that starts and ends the thread.
 
-    Args:
-        service: where to report to.
-        job: who reports.
-        discovery: gives the status of the source of processors, for each heartbeat.
-        failing_outputs: gives the outputs that cannot be written, likewise.
-        on_superseded: called once, from the reporting thread, when another instance of the job has
-            taken over and this one should stop; receives the reason.
-        clock: the wall clock and waiting.
-        backoff: how long to wait after failures.
+    `discovery`: gives the status of the source of processors, for each heartbeat.
+    `failing_outputs`: gives the outputs that cannot be written, likewise. `on_superseded`: called
+    once, from the reporting thread, when another instance of the job has taken over and this one
+    should stop; receives the reason.
     """
 
     def __init__(  # noqa: PLR0913 - what tests put in has a default

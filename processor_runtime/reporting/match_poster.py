@@ -42,13 +42,7 @@ class _Waiting(NamedTuple):
 class MatchPoster(BackgroundThread):
     """Posts matches of one job; a context manager that starts and ends the thread.
 
-    Args:
-        service: where to post to.
-        stream: the stream of the matches.
-        job: the name of the job that found them.
-        queue_rows: how many may be queued; beyond that the oldest are dropped.
-        clock: waiting.
-        backoff: how long to wait after failures.
+    `queue_rows`: how many may be queued; beyond that the oldest are dropped.
     """
 
     def __init__(  # noqa: PLR0913 - what tests put in has a default

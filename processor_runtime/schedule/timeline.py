@@ -93,13 +93,8 @@ def resolve(
 ) -> Timeline:
     """Return the timeline that follows from a snapshot and the timeline before.
 
-    Args:
-        previous: the timeline so far.
-        snapshot: everything that is published.
-        newest_ms: the newest event time read so far; `None` before the first event. The snapshot
-            applies to later events only.
-        processed_ms: up to here all events have been processed.
-        failures: versions that have failed since then.
+    `newest_ms`: the newest event time read so far; `None` before the first event. The snapshot
+    applies to later events only. `processed_ms`: up to here all events have been processed.
     """
     next_ms = BEGINNING_MS if newest_ms is None else newest_ms + 1
     by_processor = _by_processor(item for item in previous.intervals if item.share is None)

@@ -16,9 +16,7 @@ _KEPT: Final = 2
 class ShippedFiles:
     """The files a job has sent to its workers, by name.
 
-    Args:
-        spark: the session.
-        directory: where they are until they are withdrawn; workers fetch them from there.
+    `directory`: where they are until they are withdrawn; workers fetch them from there.
     """
 
     def __init__(self, spark: SparkSession, directory: Path) -> None:

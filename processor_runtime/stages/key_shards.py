@@ -11,10 +11,7 @@ from processor_runtime.rows.key_hashing import key_bytes, key_hashes, shard_of
 def key_shards(group: str, keys: pl.DataFrame, shards: int) -> pl.Series:
     """Return the shard of each event, as column `_shard`.
 
-    Args:
-        group: the id of the selector group.
-        keys: the key of each event, a column for each part.
-        shards: how many there are.
+    `keys`: the key of each event, a column for each part.
 
     Raises:
         StateEncodingError: a value is of a type that has no encoding.

@@ -56,13 +56,7 @@ class KeyStageSettings:
 
 @dataclass(slots=True)
 class KeyStage:
-    """The first stage for one partition of one micro-batch.
-
-    Args:
-        rules: the rules.
-        settings: how to work.
-        clock: the time of the batch.
-    """
+    """The first stage for one partition of one micro-batch."""
 
     rules: RuleSet
     settings: KeyStageSettings

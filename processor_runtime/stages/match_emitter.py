@@ -46,15 +46,7 @@ class _Cut:
 class MatchEmitter:
     """Emits the finds of one group in one batch of one shard.
 
-    Args:
-        group: the rules; those that fail are stopped in its matcher.
-        match_rows: makes rows of finds.
-        rows: where they go.
-        status: where finds are counted.
-        errors: gets the rules that fail.
-        live: tells which finds count.
-        suppressor: tells which of them go out.
-        snoozed: tells which do not, whatever their rules say.
+    `group`: the rules; those that fail are stopped in its matcher.
     """
 
     group: SelectorGroup

@@ -45,9 +45,7 @@ class RelevantEvents:
 def relevant_events(group: SelectorGroup, events: pl.DataFrame) -> Iterator[RelevantEvents]:
     """Yield the relevant events, split where phases begin and where something fails.
 
-    Args:
-        group: the rules.
-        events: column `TIME` and those of the stream, in order of time.
+    `events`: column `TIME` and those of the stream, in order of time.
     """
     times = events.get_column(TIME)
     begin = 0

@@ -37,13 +37,7 @@ class WaitingBlock:
 
 @dataclass(slots=True)
 class WaitingEvents:
-    """The waiting blocks, during one batch of one shard.
-
-    Args:
-        group: the selector group.
-        state: where blocks are kept.
-        blocks: the blocks waiting since the batch before.
-    """
+    """The waiting blocks, during one batch of one shard."""
 
     group: str
     state: KeyedState

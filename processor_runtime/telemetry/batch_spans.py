@@ -13,13 +13,7 @@ from processor_runtime.driver.job_status import JobStatus, Totals
 
 
 class BatchSpans:
-    """Makes the spans of one job when a batch is over; they begin when it began.
-
-    Args:
-        tracer: makes them.
-        stream: the stream of the job.
-        job: its name.
-    """
+    """Makes the spans of one job when a batch is over; they begin when it began."""
 
     def __init__(self, tracer: Tracer, stream: str, job: str) -> None:
         self._tracer = tracer
@@ -27,12 +21,7 @@ class BatchSpans:
         self._totals = Totals()
 
     def done(self, times: BatchTimes, status: JobStatus) -> None:
-        """Tell of a batch that is written.
-
-        Args:
-            times: its parts.
-            status: the job after it.
-        """
+        """Tell of a batch that is written."""
         before, now = self._totals, status.totals
         self._totals = now
         counts = {

@@ -126,10 +126,7 @@ _DEFINED: Final = (
 class JobFigures:
     """Keeps the newest status of one job until it is read, from any thread.
 
-    Args:
-        stream: the stream of the job.
-        job: its name.
-        clock_seconds: the wall clock, seconds since 1970.
+    `clock_seconds`: the wall clock, seconds since 1970.
     """
 
     def __init__(

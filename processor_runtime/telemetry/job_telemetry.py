@@ -13,10 +13,7 @@ from processor_runtime.telemetry.job_figures import JobFigures
 class JobTelemetry:
     """Tells the collector of the batches of a job.
 
-    Args:
-        sending: the way to the collector, which this closes.
-        stream: the stream of the job.
-        job: its name.
+    `sending`: the way to the collector, which this closes.
     """
 
     def __init__(self, sending: Sending, stream: str, job: str) -> None:

@@ -28,9 +28,7 @@ _KNOWN_EVERYWHERE: Final = ("google/protobuf/", "google/type/", "confluent/")
 class DescriptorSet:
     """A file of messages, and what it imports.
 
-    Args:
-        rows: the name of the file whose first message rows are.
-        files: all files by their names.
+    `rows`: the name of the file whose first message rows are.
     """
 
     rows: str

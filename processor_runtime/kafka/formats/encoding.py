@@ -70,11 +70,7 @@ def check_output_form(form: OutputForm) -> None:
 
 @dataclass(slots=True)
 class RowEncoder:
-    """Writes rows by one schema, which it asks for with the first of them.
-
-    Args:
-        form: how they are written.
-    """
+    """Writes rows by one schema, which it asks for with the first of them."""
 
     form: OutputForm
     _encode: Callable[[dict[str, Any]], bytes] | None = field(init=False, default=None)

@@ -75,9 +75,7 @@ class StagePlan:
 def timed_events(events: DataFrame, time: TimeRules) -> DataFrame:
     """Return events with their time and a watermark.
 
-    Args:
-        events: the columns of the stream, and `MALFORMED`.
-        time: which time they have.
+    `events`: the columns of the stream, and `MALFORMED`.
     """
     given_ms = _time_ms(events, time)
     latest_ms: Column = F.lit(LATEST_MS)
@@ -123,14 +121,7 @@ def output_rows(timed: DataFrame, plan: StagePlan) -> DataFrame:
 def output_rows_of_files(
     files: DataFrame, read: EventReader, time: TimeRules, plan: StagePlan
 ) -> DataFrame:
-    """Return the same of files, whose events are read by the first stage.
-
-    Args:
-        files: their paths and lengths.
-        read: from these to events.
-        time: which time events have.
-        plan: the stages.
-    """
+    """Return the same of files, whose events are read by the first stage."""
     blocks = files.mapInArrow(replace(_key_stage(plan), read=read), DDL)
     return _matched(_with_watermark(blocks, F.col("until_ms"), time), plan)
 

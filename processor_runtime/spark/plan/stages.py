@@ -136,12 +136,7 @@ class KeyStageTask:
 
 
 class ShardProcessor(StatefulProcessor):
-    """The second stage: a shard is a group of Spark's, its state one map of bytes.
-
-    Args:
-        rules: where the rules of the batch come from.
-        settings: how to match.
-    """
+    """The second stage: a shard is a group of Spark's, its state one map of bytes."""
 
     def __init__(self, rules: RuleSource, settings: MatchSettings) -> None:
         self._rules = rules

@@ -78,12 +78,7 @@ class RuleSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PinnedRules:
-    """The rules of a job, which change from batch to batch; travels to the workers.
-
-    Args:
-        defaults: what the job says for all its rules.
-        limits: what code of rules may take.
-    """
+    """The rules of a job, which change from batch to batch; travels to the workers."""
 
     defaults: RuleDefaults
     limits: WorkerLimits = field(default_factory=WorkerLimits)

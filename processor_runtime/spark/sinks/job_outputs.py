@@ -155,14 +155,11 @@ class JobOutputs:
     ) -> None:
         """Write a batch to every output that wants some of it.
 
-        Args:
-            rows: all rows of the batch, evaluated and persisted; other columns and kinds than those
-                of output rows are ignored.
-            batch_id: its number.
-            row_counts: how many rows there are of each kind, with those that are only lines; what
-                is left out has none.
-            lines: matches that are not among the rows. There are none unless all outputs take
-                lines, and none in files unless one of them takes matches.
+        `rows`: all rows of the batch, evaluated and persisted; other columns and kinds than those
+        of output rows are ignored. `row_counts`: how many rows there are of each kind, with those
+        that are only lines; what is left out has none. `lines`: matches that are not among the
+        rows. There are none unless all outputs take lines, and none in files unless one of them
+        takes matches.
 
         Raises:
             OutputFailed: an output could not be written; those before it have been.

@@ -64,9 +64,7 @@ def row_lines(rows: DataFrame) -> DataFrame:
 def _line(_context: SparkContext, *, has_lines: bool) -> Column:
     """Return the column of `row_lines`, of which each part is a call of Java.
 
-    Args:
-        _context: whose Java process it is in.
-        has_lines: whether some rows are lines already.
+    `has_lines`: whether some rows are lines already.
     """
     times = _times()
     line = _json([times[name].alias(name) if name in times else name for name in _PLAIN])

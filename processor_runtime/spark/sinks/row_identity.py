@@ -21,10 +21,7 @@ _NAMED: Final = ("match", "timeout", "shadow", "suppressed", "grouped", "group")
 def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     """Return rows with the column `row_id`.
 
-    Args:
-        rows: of one batch.
-        batch_id: its number.
-        row_count: about how many rows there are; a single task handles few rows.
+    `row_count`: about how many rows there are; a single task handles few rows.
     """
     content = F.sha2(
         F.to_json(F.struct(F.lit(batch_id).alias("batch_id"), *rows.columns)), numBits=256

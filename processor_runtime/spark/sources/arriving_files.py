@@ -44,11 +44,7 @@ _TOO_EARLY: Final = (
 class ArrivingFiles:
     """The files of a source, batch by batch.
 
-    Args:
-        spark: the session.
-        source: a source of files.
-        files: the checkpoint.
-        read: the columns that are read from the files, with the types they are read as.
+    `read`: the columns that are read from the files, with the types they are read as.
     """
 
     def __init__(

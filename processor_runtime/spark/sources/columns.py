@@ -118,10 +118,7 @@ def typed_columns(
 ) -> list[Column]:
     """Return the wanted columns, made from those that were found.
 
-    Args:
-        found: columns of the source.
-        wanted: columns of the stream, or some of them.
-        names: what the source calls columns of the stream, where it is something else.
+    `names`: what the source calls columns of the stream, where it is something else.
 
     Raises:
         SourceError: a column is missing, or its type could lose something.

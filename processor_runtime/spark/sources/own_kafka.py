@@ -38,12 +38,8 @@ def own_kafka_rows(
     Values in Avro or Protobuf have their JSON beside them, in `decoded`, or the reason why there is
     none, in `unreadable`.
 
-    Args:
-        spark: the session.
-        source: what to read.
-        schema: the columns of the stream.
-        files: the checkpoint of the query, if it has one. What the first batch begins with is
-            written there, so that it begins there again if it is cut off.
+    `files`: the checkpoint of the query, if it has one. What the first batch begins with is written
+    there, so that it begins there again if it is cut off.
 
     Raises:
         SourceError: the library is not installed, an option cannot be used, or brokers do not

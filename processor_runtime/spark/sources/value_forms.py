@@ -12,10 +12,6 @@ from processor_runtime.spark.sources.kafka_source import REGISTRY, VALUE_FORM
 def form_options(source: Source, schema: T.StructType) -> dict[str, str]:
     """Return the options that say how values are decoded.
 
-    Args:
-        source: with values in Avro or Protobuf.
-        schema: the columns of the stream.
-
     Raises:
         KafkaOptionError: the file of schemas cannot be read.
     """

@@ -55,11 +55,7 @@ class FileSink:
     ) -> None:
         """Publish a batch.
 
-        Args:
-            rows: what is to be written.
-            batch_id: its number.
-            row_count: how many rows there are.
-            lines: more rows; their files are moved.
+        `lines`: more rows; their files are moved.
 
         Raises:
             DirectoryTaken: the directory belongs to another job, output or checkpoint.

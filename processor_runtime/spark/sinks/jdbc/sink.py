@@ -36,11 +36,7 @@ _log = logging.getLogger("percept.outputs")
 class JdbcSink:
     """Writes batches to a table.
 
-    Args:
-        output: the table, and how to reach it.
-        surroundings: contains the environment with the password.
-        sleep: waits between attempts.
-        now: seconds, by a clock that nobody sets.
+    `now`: seconds, by a clock that nobody sets.
 
     Raises:
         ValueError: the variable with the password is not set, or the URL is invalid.

@@ -32,10 +32,8 @@ BYTES_PER_REQUEST: Final = 1_000_000
 class WebhookSink:
     """Posts batches; what cannot be delivered fails the batch, or is skipped.
 
-    Args:
-        output: where to post to, how often to try, and for how long.
-        surroundings: contains the environment with the secrets.
-        requests: sends requests; by default created from the output.
+    `output`: where to post to, how often to try, and for how long. `requests`: sends requests; by
+    default created from the output.
 
     Raises:
         ValueError: a variable with a secret is not set.
