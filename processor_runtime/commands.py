@@ -69,8 +69,7 @@ def schema() -> None:
 
 @job_app.command("skip-rule")
 def skip(
-    path: JobFilePath,
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="Id of the rule.")],
+    path: JobFilePath, rule: Annotated[str, typer.Argument(metavar="RULE", help="Id of the rule.")]
 ) -> None:
     """Leave RULE out of the batch that the job in JOB cannot finish, and of all after it.
 

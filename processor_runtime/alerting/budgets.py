@@ -210,9 +210,7 @@ def _by_window(
 
 
 def _cut(
-    window: Window,
-    candidates: Iterable[Candidate],
-    left: Mapping[Version, int],
+    window: Window, candidates: Iterable[Candidate], left: Mapping[Version, int]
 ) -> tuple[Counter[Version], list[Cutoff]]:
     """Return how many matches of each version go out in a window, and where each ends."""
     going = Counter[Version]()

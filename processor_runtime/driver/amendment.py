@@ -15,12 +15,7 @@ from processor_runtime.driver.checked_files import Files
 from processor_runtime.rules.loading import has_code
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 from processor_runtime.schedule.interval import BEGINNING_MS
-from processor_runtime.schedule.timeline import (
-    Quarantine,
-    Timeline,
-    VersionKey,
-    without_versions,
-)
+from processor_runtime.schedule.timeline import Quarantine, Timeline, VersionKey, without_versions
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 
 _SHOWN: Final = 50

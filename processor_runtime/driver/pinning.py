@@ -14,18 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
-from processor_runtime.driver.batch_record import (
-    BatchRecord,
-    BatchRecords,
-    content_name,
-)
+from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, content_name
 from processor_runtime.driver.checked_files import Files
-from processor_runtime.driver.list_files import (
-    ListContent,
-    keep_lists,
-    no_content,
-    types_of_lists,
-)
+from processor_runtime.driver.list_files import ListContent, keep_lists, no_content, types_of_lists
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.silence import Silence
 from processor_runtime.rows.shard_status import ShardStatus
@@ -149,10 +140,7 @@ class BatchPins:
         return self._records.read_content(name)
 
     def learn(
-        self,
-        newest_ms: int | None,
-        failures: Iterable[Quarantine],
-        idle_rules: Iterable[str],
+        self, newest_ms: int | None, failures: Iterable[Quarantine], idle_rules: Iterable[str]
     ) -> None:
         """Take the reports of the newest batch; they count from the next batch on.
 
@@ -168,10 +156,7 @@ class BatchPins:
         self._idle = frozenset(idle_rules)
 
     def pin(
-        self,
-        start: BatchStart,
-        newest: Snapshot,
-        left_out: Collection[VersionKey] = (),
+        self, start: BatchStart, newest: Snapshot, left_out: Collection[VersionKey] = ()
     ) -> Pin:
         """Return what a batch runs with; the same for every try of the same batch.
 

@@ -25,13 +25,7 @@ from pydantic import BaseModel
 from contract.asked_keys import AskedKey, KeyAnswers, KeyAnswersReceipt
 from contract.problem_text import first_line
 from contract.report_parts import VersionReport
-from contract.reports import (
-    HeartbeatAnswer,
-    JobRegistration,
-    JobStop,
-    OutputReport,
-    RegisteredJob,
-)
+from contract.reports import HeartbeatAnswer, JobRegistration, JobStop, OutputReport, RegisteredJob
 from discoverers.background_thread import BackgroundThread, FailuresInARow
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
 from discoverers.health import DiscovererHealth
@@ -217,13 +211,7 @@ class JobReporter(BackgroundThread):
             "POST",
             f"/v1/jobs/{registered.id}/heartbeats",
             HeartbeatAnswer,
-            heartbeat(
-                now,
-                part,
-                self._job.instance_id,
-                self._sequence,
-                self._discovery(),
-            ),
+            heartbeat(now, part, self._job.instance_id, self._sequence, self._discovery()),
         )
         self._versions.acknowledge(part, answer)
         self._asked = tuple(answer.asked_keys)

@@ -24,11 +24,7 @@ QUEUE_BYTES: Final = 64_000_000
 BYTES_PER_POST: Final = 1_000_000
 
 _REFUSED_FOR_GOOD: Final = frozenset(
-    {
-        HTTPStatus.BAD_REQUEST,
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-    }
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
 
 _log = logging.getLogger("percept.reporting")

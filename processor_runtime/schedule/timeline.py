@@ -243,10 +243,7 @@ def _interval(  # noqa: PLR0913 - the parts of one interval
 
 
 def _joined(
-    begun: list[Interval],
-    wanted: list[Interval],
-    next_ms: int,
-    reason: EndReason,
+    begun: list[Interval], wanted: list[Interval], next_ms: int, reason: EndReason
 ) -> Iterator[Interval]:
     """Yield started intervals up to now and wanted ones from now on; continuing ones are kept."""
     future = [
@@ -275,9 +272,7 @@ def _joined(
 
 
 def _end_reason(
-    processor: SnapshotProcessor | None,
-    begun: list[Interval],
-    barred: set[tuple[str, int, str]],
+    processor: SnapshotProcessor | None, begun: list[Interval], barred: set[tuple[str, int, str]]
 ) -> EndReason:
     """Return why the last interval that has begun would end now, if it does."""
     if begun and (begun[-1].processor_id, begun[-1].version, begun[-1].digest) in barred:

@@ -347,9 +347,7 @@ class StreamingJob:
         if self.job_file.time.by == "processing":
             return TimeRules(column=None)
         return TimeRules(
-            stream.event_time_column,
-            stream.allowed_delay_ms,
-            self.job_file.time.max_future_skew_ms,
+            stream.event_time_column, stream.allowed_delay_ms, self.job_file.time.max_future_skew_ms
         )
 
     def _done(self, parts: _Parts, done: BatchDone) -> None:

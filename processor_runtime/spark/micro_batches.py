@@ -206,9 +206,7 @@ class MicroBatches:
             _log.warning("rule %s is throttled: its budget is spent", rule)
         for rule in sorted(alerted.overflowing):
             _log.warning(
-                "rule %s has more than %d groups at once: all others are one",
-                rule,
-                MOST_GROUPS,
+                "rule %s has more than %d groups at once: all others are one", rule, MOST_GROUPS
             )
         self._warn_of_unsuppressed(statuses)
         return alerted.state

@@ -94,11 +94,7 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
             [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
     builder = SparkSession.builder.appName(name)
-    defaults = {
-        **_SETTINGS,
-        **java_options(settings, os.environ),
-        "spark.pyspark.python": python,
-    }
+    defaults = {**_SETTINGS, **java_options(settings, os.environ), "spark.pyspark.python": python}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:

@@ -233,9 +233,7 @@ class GroupMatcher:
         return self.keys.take(keys, watermark_ms, also)
 
     def _match_encoded(
-        self,
-        parts: Sequence[RelevantEvents],
-        watermark_ms: int,
+        self, parts: Sequence[RelevantEvents], watermark_ms: int
     ) -> "EncodedBatch | None":
         """Match the whole batch in compiled code; `None` if it has to go another way."""
         if self.asked or len(parts) > 1:

@@ -57,10 +57,7 @@ def relevant_events(group: SelectorGroup, events: pl.DataFrame) -> Iterator[Rele
 
 
 def _of_phase(
-    group: SelectorGroup,
-    phase: int,
-    events: pl.DataFrame,
-    without: frozenset[int] | None = None,
+    group: SelectorGroup, phase: int, events: pl.DataFrame, without: frozenset[int] | None = None
 ) -> Iterator[RelevantEvents]:
     """Yield the events of one phase; see `PredicateIndex.classify` for `without`."""
     while len(events):
@@ -144,10 +141,7 @@ def _without_key(
 
 
 def _failing(
-    phase: int,
-    event: pl.DataFrame,
-    key: tuple[Any, ...] | None,
-    failures: list[tuple[str, Any]],
+    phase: int, event: pl.DataFrame, key: tuple[Any, ...] | None, failures: list[tuple[str, Any]]
 ) -> RelevantEvents:
     (row,) = event.rows()
     failing = tuple(Failing(rule, error, event_time_ms(row), key, row) for rule, error in failures)

@@ -87,10 +87,7 @@ class WaitingEvents:
         return self._in_order(due, watermark_ms, order_by)
 
     def _in_order(
-        self,
-        due: list[tuple[Arrival, pl.DataFrame]],
-        watermark_ms: int,
-        order_by: Sequence[str],
+        self, due: list[tuple[Arrival, pl.DataFrame]], watermark_ms: int, order_by: Sequence[str]
     ) -> pl.DataFrame:
         due.sort(key=lambda item: item[0])
         ready = []

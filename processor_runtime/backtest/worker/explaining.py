@@ -38,11 +38,7 @@ def asked_rule(task: BacktestTask, lists: GivenLists, signing_keys: SigningKeys 
 
 
 def explanation(
-    task: BacktestTask,
-    question: KeyQuestion,
-    rule: Rule,
-    files: Sequence[Path],
-    most_events: int,
+    task: BacktestTask, question: KeyQuestion, rule: Rule, files: Sequence[Path], most_events: int
 ) -> SpanReport:
     """Return the answer to a question.
 

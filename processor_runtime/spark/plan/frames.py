@@ -22,12 +22,7 @@ from processor_runtime.output.events.unusable_events import (
 )
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
-from processor_runtime.spark.plan.stages import (
-    STAGE_DDL,
-    EventReader,
-    KeyStageTask,
-    ShardProcessor,
-)
+from processor_runtime.spark.plan.stages import STAGE_DDL, EventReader, KeyStageTask, ShardProcessor
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.key_stage import TICK, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings

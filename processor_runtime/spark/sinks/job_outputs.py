@@ -238,8 +238,5 @@ def _poster(output: ServiceOutput, surroundings: SinkSurroundings) -> MatchPoste
     if surroundings.service is None:
         raise ValueError("there is no service to post matches to; add `service:` with its url")
     return MatchPoster(
-        surroundings.service,
-        surroundings.stream,
-        surroundings.job,
-        queue_rows=output.queue_rows,
+        surroundings.service, surroundings.stream, surroundings.job, queue_rows=output.queue_rows
     )

@@ -46,10 +46,7 @@ def with_times(rows: DataFrame) -> DataFrame:
 
 
 def _times() -> dict[str, Column]:
-    return {
-        "start_time": F.timestamp_millis("start_ms"),
-        "end_time": F.timestamp_millis("end_ms"),
-    }
+    return {"start_time": F.timestamp_millis("start_ms"), "end_time": F.timestamp_millis("end_ms")}
 
 
 def row_lines(rows: DataFrame) -> DataFrame:

@@ -27,12 +27,7 @@ _INTEGERS: Final = tuple(_DIGITS)
 # Every whole number of these is a double, too.
 _EXACT_IN_DOUBLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.FloatType)
 _EXACT_IN_FLOAT: Final = (T.ByteType, T.ShortType)
-_NOT_CARRIED: Final = (
-    T.CalendarIntervalType,
-    T.YearMonthIntervalType,
-    T.TimeType,
-    T.SpatialType,
-)
+_NOT_CARRIED: Final = (T.CalendarIntervalType, T.YearMonthIntervalType, T.TimeType, T.SpatialType)
 _NO_KEYS: Final = (T.ArrayType, T.StructType, T.MapType, T.VariantType)
 _DEEPEST: Final = 50
 # Bytes are taken as UTF-8: keys and headers of Kafka, text in old Parquet files.

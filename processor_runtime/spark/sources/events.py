@@ -161,8 +161,7 @@ def _inferred(
     return T.StructType(
         [
             T.StructField(
-                each.name,
-                reader_type(types.get(each.name.lower(), each.dataType), each.dataType),
+                each.name, reader_type(types.get(each.name.lower(), each.dataType), each.dataType)
             )
             for each in wanted
         ]

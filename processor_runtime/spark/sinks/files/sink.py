@@ -47,11 +47,7 @@ class FileSink:
         )
 
     def write(
-        self,
-        rows: DataFrame,
-        batch_id: int,
-        row_count: int,
-        lines: BatchLines = _NO_LINES,
+        self, rows: DataFrame, batch_id: int, row_count: int, lines: BatchLines = _NO_LINES
     ) -> None:
         """Publish a batch.
 

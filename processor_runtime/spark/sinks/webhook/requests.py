@@ -25,11 +25,7 @@ from processor_runtime.job_file.outputs import WebhookOutput
 SIGNATURE_HEADER: Final = "X-Percept-Signature"
 
 _WORTH_REPEATING: Final = frozenset(
-    {
-        HTTPStatus.REQUEST_TIMEOUT,
-        HTTPStatus.TOO_EARLY,
-        HTTPStatus.TOO_MANY_REQUESTS,
-    }
+    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 )
 
 
