@@ -117,36 +117,19 @@ class JobProgress:
 
     def _count(self, version: VersionOf, counts: RuleCounts) -> None:
         total = self._rules.setdefault(version, RuleCounts())
-        total.events += counts.events
-        total.matches += counts.matches
-        total.timeouts += counts.timeouts
-        total.errors += counts.errors
-        total.left_out += counts.left_out
-        total.dropped += counts.dropped
-        total.released += counts.released
-        total.shadow += counts.shadow
-        total.suppressed += counts.suppressed
-        total.grouped += counts.grouped
-        total.unsuppressed += counts.unsuppressed
-        total.add_steps(counts.steps)
+        total.add(counts)
         if counts.last_match_ms is not None:
             total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
 
     def _totals(self) -> Totals:
-        rules = self._rules.values()
+        sums = Counter(errors=self._counts.malformed)
+        for counts in self._rules.values():
+            sums.update(counts.sums)
+        # An event may be of several rules, or of none.
+        sums["events"] = self._counts.events
         return Totals(
-            events=self._counts.events,
-            matches=sum(counts.matches for counts in rules),
-            timeouts=sum(counts.timeouts for counts in rules),
-            errors=self._counts.malformed + sum(counts.errors for counts in rules),
+            **sums,
             late=self._counts.late,
-            left_out=sum(counts.left_out for counts in rules),
-            dropped=sum(counts.dropped for counts in rules),
-            released=sum(counts.released for counts in rules),
-            shadow=sum(counts.shadow for counts in rules),
-            suppressed=sum(counts.suppressed for counts in rules),
-            grouped=sum(counts.grouped for counts in rules),
-            unsuppressed=sum(counts.unsuppressed for counts in rules),
             malformed=self._counts.malformed,
             why_malformed=self._counts.why_malformed,
         )
@@ -236,20 +219,7 @@ class JobProgress:
         return self._rules.get(version, RuleCounts()).steps
 
     def _version_totals(self, version: VersionOf) -> Totals:
-        counts = self._rules.get(version, RuleCounts())
-        return Totals(
-            counts.events,
-            counts.matches,
-            counts.timeouts,
-            counts.errors,
-            left_out=counts.left_out,
-            dropped=counts.dropped,
-            released=counts.released,
-            shadow=counts.shadow,
-            suppressed=counts.suppressed,
-            grouped=counts.grouped,
-            unsuppressed=counts.unsuppressed,
-        )
+        return Totals(**self._rules.get(version, RuleCounts()).sums)
 
 
 def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:

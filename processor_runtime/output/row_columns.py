@@ -5,7 +5,7 @@ finds in columns ──► RowColumns ──► Spark, as it is
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, overload
+from typing import Final, NoReturn, overload
 
 import numpy as np
 import pyarrow as pa
@@ -75,13 +75,7 @@ class RowLines(Sequence[OutputRow]):
         self._count = count
         self._lines = lines
 
-    @overload
-    def __getitem__(self, place: int) -> OutputRow: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[OutputRow]: ...
-
-    def __getitem__(self, place: int | slice) -> OutputRow | Sequence[OutputRow]:
+    def __getitem__(self, place: object) -> NoReturn:
         raise TypeError("RowLines is already serialised; it cannot be indexed")
 
     def __len__(self) -> int:

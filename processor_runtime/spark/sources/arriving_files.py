@@ -19,7 +19,7 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 
 from cep.pattern.problems import did_you_mean
 from processor_runtime.driver.checked_files import Files
-from processor_runtime.driver.source_log import files_of_batch
+from processor_runtime.driver.offset_log import files_of_batch
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows.json_text import json_text
 from processor_runtime.rows.output_rows import OutputRow, error_json
