@@ -154,8 +154,7 @@ def _gathered(
 class ListedRows:
     """The rows of a batch in a list.
 
-    Args:
-        rows: the list, which is left as it is.
+    `rows`: the list, which is left as it is.
     """
 
     def __init__(self, rows: Iterable[OutputRow]) -> None:

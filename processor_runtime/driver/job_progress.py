@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cep.nfa.step_counts import StepCounts
 from contract.reports import FailedAt, RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
@@ -148,34 +147,20 @@ class JobProgress:
                 key = (interval.processor_id, interval.version)
                 status = self._status(interval, state, open_now[key], state_bytes[key])
                 found[key] = replace(status, interpreted_reason=reasons.get(key, ""))
-        for processor_id, number in timeline.paused:
-            found[processor_id, number] = VersionStatus(
-                processor_id,
-                number,
-                "paused",
-                totals=self._version_totals((processor_id, number)),
-                steps=self._steps((processor_id, number)),
-            )
+        for key in timeline.paused:
+            found[key] = self._counted(key, "paused")
         for item in timeline.quarantined:
-            found[item.processor_id, item.version] = VersionStatus(
-                item.processor_id,
-                item.version,
-                "quarantined",
-                totals=self._version_totals((item.processor_id, item.version)),
-                steps=self._steps((item.processor_id, item.version)),
+            key = (item.processor_id, item.version)
+            found[key] = replace(
+                self._counted(key, "quarantined"),
                 error=item.reason,
                 traceback=item.traceback,
-                failed_at=self.failed_at.get((item.processor_id, item.version)),
+                failed_at=self.failed_at.get(key),
             )
         # What came before its end is counted until the watermark has passed it.
         for key in self._rules.keys() - found.keys():
-            found[key] = VersionStatus(
-                *key,
-                "superseded",
-                totals=self._version_totals(key),
-                steps=self._steps(key),
-                last_match_ms=self._rules[key].last_match_ms,
-            )
+            last_match_ms = self._rules[key].last_match_ms
+            found[key] = replace(self._counted(key, "superseded"), last_match_ms=last_match_ms)
         return found.values()
 
     def _held_by_version(self) -> tuple[Counter[VersionOf], Counter[VersionOf]]:
@@ -197,29 +182,22 @@ class JobProgress:
         self, interval: Interval, state: RunningState, open_now: int, state_bytes: int
     ) -> VersionStatus:
         key = (interval.processor_id, interval.version)
-        counts = self._rules.get(key, RuleCounts())
         is_tried = interval.share is not None
         begin_ms = interval.active_from_ms if is_tried else interval.published_from_ms
         until_ms = interval.active_until_ms
-        return VersionStatus(
-            interval.processor_id,
-            interval.version,
-            state,
+        return replace(
+            self._counted(key, state),
             active_from_ms=None if begin_ms == BEGINNING_MS else begin_ms,
             active_until_ms=None if until_ms == END_MS else until_ms,
-            totals=self._version_totals(key),
-            steps=self._steps(key),
             partial_matches=open_now,
             state_bytes=state_bytes,
-            last_match_ms=counts.last_match_ms,
+            last_match_ms=self._rules[key].last_match_ms if key in self._rules else None,
             throttled_until_ms=self.throttled_until_ms.get(interval.processor_id),
         )
 
-    def _steps(self, version: VersionOf) -> dict[str, StepCounts]:
-        return self._rules.get(version, RuleCounts()).steps
-
-    def _version_totals(self, version: VersionOf) -> Totals:
-        return Totals(**self._rules.get(version, RuleCounts()).sums)
+    def _counted(self, version: VersionOf, state: RunningState) -> VersionStatus:
+        counts = self._rules.get(version, RuleCounts())
+        return VersionStatus(*version, state, totals=Totals(**counts.sums), steps=counts.steps)
 
 
 def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:

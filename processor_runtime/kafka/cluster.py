@@ -140,8 +140,7 @@ class Cluster:
     def at_time(self, times_ms: Mapping[Place, int]) -> dict[Place, int | None]:
         """Return of each partition the first record of this time or later; `None` = there is none.
 
-        Args:
-            times_ms: since 1970, by partition.
+        `times_ms`: since 1970, by partition.
         """
         specs = {place: OffsetSpec.for_timestamp(time_ms) for place, time_ms in times_ms.items()}
         found = self._offsets(specs)

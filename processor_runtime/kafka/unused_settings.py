@@ -42,9 +42,8 @@ class Unused:
 def unused_settings(options: Mapping[str, str]) -> Iterator[Unused]:
     """Yield the options of a client of Kafka that have no effect beside the others.
 
-    Args:
-        options: of a source or an output; settings of the client begin with `kafka.`. A protocol
-            or mechanism that is not known is left to the client, which refuses it.
+    `options`: of a source or an output; settings of the client begin with `kafka.`. A protocol or
+    mechanism that is not known is left to the client, which refuses it.
     """
     settings = {
         name.removeprefix(PREFIX): value

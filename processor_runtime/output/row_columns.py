@@ -37,8 +37,7 @@ ARROW_SCHEMA: Final = pa.schema(
 class RowColumns(Sequence[OutputRow]):
     """Rows of output in columns.
 
-    Args:
-        batch: columns of `ARROW_SCHEMA`.
+    `batch`: columns of `ARROW_SCHEMA`.
     """
 
     def __init__(self, batch: pa.RecordBatch) -> None:

@@ -27,8 +27,7 @@ class ShippedFiles:
     def ship(self, files: Mapping[str, Callable[[], bytes]]) -> None:
         """Make all that a batch needs available to the workers from the next task on.
 
-        Args:
-            files: by a name that is unique to the content, what reads it; called for new ones.
+        `files`: by a name that is unique to the content, what reads it; called for new ones.
         """
         there = frozenset[str]().union(*self._sets)
         for name in files.keys() - there:

@@ -71,8 +71,7 @@ class MatchEmitter:
     def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
         """Emit what was found; yield full chunks of rows.
 
-        Args:
-            found: what one event, or one advance of time, has brought; or what many have.
+        `found`: what one event, or one advance of time, has brought; or what many have.
 
         Raises:
             RuleFailed: a rule failed, and the job is set to fail then.

@@ -38,8 +38,7 @@ class DescriptorSet:
     def of(cls, written: str) -> "DescriptorSet":
         """Return the set in a file.
 
-        Args:
-            written: what is in the file, as Base64.
+        `written`: what is in the file, as Base64.
 
         Raises:
             KafkaOptionError: it is none, or lacks what rows need.

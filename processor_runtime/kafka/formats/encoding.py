@@ -79,8 +79,7 @@ class RowEncoder:
     def __call__(self, text: str) -> bytes:
         """Return the value of a row.
 
-        Args:
-            text: the row as JSON.
+        `text`: the row as JSON.
 
         Raises:
             KafkaFailed: the row does not fit the schema, or the registry refuses.

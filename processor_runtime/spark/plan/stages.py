@@ -63,8 +63,7 @@ class InlineLines:
     The driver writes these itself: to write rows Spark plans and runs a job of its own, which takes
     a fifth of a second, and a small batch has little more to do.
 
-    Args:
-        most_bytes: how many bytes of them may go with the status; 0 if none may.
+    `most_bytes`: how many bytes of them may go with the status; 0 if none may.
     """
 
     most_bytes: int

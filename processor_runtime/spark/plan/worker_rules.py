@@ -68,8 +68,7 @@ class RuleSource(Protocol):
     def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
         """Return the time and the rules of the batch this task belongs to.
 
-        Args:
-            watermark_ms: the watermark as Spark tells it, where it does.
+        `watermark_ms`: the watermark as Spark tells it, where it does.
         """
 
     def asked(self) -> Sequence[AskedKey]:
@@ -127,8 +126,7 @@ def _freeze(modules: int) -> None:
     PySpark has Python collect after each task: a tenth of what a worker computes, of 240,000
     objects that stay.
 
-    Args:
-        modules: how many are loaded. Some are loaded where they are first needed.
+    `modules`: how many are loaded. Some are loaded where they are first needed.
     """
     del modules
     gc.freeze()

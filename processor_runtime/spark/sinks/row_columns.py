@@ -71,9 +71,8 @@ def _line(_context: SparkContext, *, has_lines: bool) -> Column:
 def row_json(timed_rows: DataFrame) -> Column:
     """Return a row as one line of JSON; columns that are NULL are left out.
 
-    Args:
-        timed_rows: rows with times. Columns with JSON become part of the text unchanged, so that
-            numbers keep their digits and keys their order.
+    `timed_rows`: rows with times. Columns with JSON become part of the text unchanged, so that
+    numbers keep their digits and keys their order.
     """
     identity = [ROW_ID] if ROW_ID in timed_rows.columns else []
     return _json([*identity, *_PLAIN])

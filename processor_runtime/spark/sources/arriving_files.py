@@ -64,8 +64,7 @@ class ArrivingFiles:
     def check(self, batch_id: int) -> list[OutputRow]:
         """Return error rows about files of a batch that lack a column or are skipped.
 
-        Args:
-            batch_id: the batch, which Spark has planned and not read yet.
+        `batch_id`: the batch, which Spark has planned and not read yet.
 
         Raises:
             SourceError: a file would not be read as it is meant; says which, why, and what to do.
