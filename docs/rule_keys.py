@@ -45,7 +45,7 @@ TITLES: Final = {
     "Example": "Example",
 }
 """The headings of objects within a rule, in the order of the page."""
-SAME_KEYS: Final = {"GroupDocument": "StepDocument"}
+SAME_KEYS: Final = {"GroupDocument": "StepDocument", "StepDocument": "PatternDocument"}
 """Objects of which only those keys are shown that the other one does not have."""
 SAID: Final = {
     "PatternDocument",
@@ -109,17 +109,20 @@ def _in_order(schema: Schema) -> list[str]:
 
 def _object(name: str, schema: Schema) -> str:
     described = schema["$defs"][name]
-    told = " ".join(described["description"].split())
+    sentences = [] if name in SAID else [" ".join(described["description"].split())]
     shown, same = described, SAME_KEYS.get(name)
     if same is not None:
         of_other = schema["$defs"][same]["properties"]
         own = {k: v for k, v in described["properties"].items() if of_other.get(k) != v}
-        missing = sorted(of_other.keys() - described["properties"].keys())
-        without = ", ".join(f"`{key}`" for key in missing)
-        told += f" Its keys are those of a {_link(same)} without {without}, and:"
+        shared = [f"`{key}`" for key in described["properties"] if key not in own]
+        missing = [f"`{key}`" for key in sorted(of_other.keys() - described["properties"].keys())]
+        if len(shared) > len(missing):
+            sentences.append(f"It has the keys of a {_link(same)} but {', '.join(missing)}, and:")
+        else:
+            sentences.append(f"It has {', '.join(shared)} as a {_link(same)}, and:")
         shown = {**described, "properties": own}
-    lines = fill(told, 112, break_long_words=False, break_on_hyphens=False)
-    parts = [f"### {TITLES[name]}", *([] if name in SAID else [lines]), _table(shown, schema)]
+    lines = fill(" ".join(sentences), 112, break_long_words=False, break_on_hyphens=False)
+    parts = [f"### {TITLES[name]}", *([lines] if lines else []), _table(shown, schema)]
     return "\n\n".join(parts)
 
 

@@ -76,7 +76,7 @@ def _pattern() -> dict[str, Any]:
 
 def _job() -> dict[str, Any]:
     with own_packages("processor_runtime", extra="spark"):
-        from processor_runtime.job_file.schema import job_file_schema  # noqa: PLC0415 - as above
+        from processor_runtime.job_file.job import job_file_schema  # noqa: PLC0415 - as above
 
     return job_file_schema()
 

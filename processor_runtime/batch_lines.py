@@ -28,11 +28,7 @@ class BatchLines:
     ) -> Iterator[str]:
         """Yield the lines of one batch.
 
-        Args:
-            status: the job after it.
-            before: the rules before it.
-            now: the rules of this batch.
-            now_seconds: a monotonic clock.
+        `now_seconds`: a monotonic clock.
         """
         changes = list(timeline_changes(before, now))
         found = _found(status.totals, self._totals)

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from processor_runtime.job_file.check_report import CheckReport, check_job_file
-from processor_runtime.job_file.schema import job_file_schema
+from processor_runtime.job_file.job import job_file_schema
 
 JobFilePath = Annotated[Path, typer.Argument(metavar="JOB", help="Job file, YAML or JSON.")]
 
@@ -69,8 +69,7 @@ def schema() -> None:
 
 @job_app.command("skip-rule")
 def skip(
-    path: JobFilePath,
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="Id of the rule.")],
+    path: JobFilePath, rule: Annotated[str, typer.Argument(metavar="RULE", help="Id of the rule.")]
 ) -> None:
     """Leave RULE out of the batch that the job in JOB cannot finish, and of all after it.
 

@@ -40,11 +40,8 @@ _LAST_LINES: Final = 8
 def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
     """Run a job until it ends; return the exit code.
 
-    Args:
-        path: the job file.
-        spark_log: where Spark's own log goes; a file in the directory for temporary files if left
-            out.
-        console: where lines go.
+    `spark_log`: where Spark's own log goes; a file in the directory for temporary files if left
+    out.
 
     Raises:
         ModuleNotFoundError: the environment asks for telemetry, and the extra `otel` is missing.
@@ -153,13 +150,7 @@ def usual_log(job_file: JobFile) -> Path:
 
 
 def start_spark(job_file: JobFile, log: Path, console: Console) -> "SparkSession | None":
-    """Return the session of a job; `None`, and why on the console, if it does not start.
-
-    Args:
-        job_file: the job.
-        log: where Spark's own log goes.
-        console: where lines go.
-    """
+    """Return the session of a job; `None`, and why on the console, if it does not start."""
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     from processor_runtime.spark.failure_text import ending_text, secrets_of  # noqa: PLC0415

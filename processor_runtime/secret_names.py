@@ -28,8 +28,7 @@ def secret_options(options: Mapping[str, str]) -> frozenset[str]:
 
     Of a user with a password, `me:password`, the password alone is one, too.
 
-    Args:
-        options: as they are written in a job file, or any part of it.
+    `options`: as they are written in a job file, or any part of it.
     """
     found = {value for name, value in options.items() if is_secret(name)}
     found |= {

@@ -16,13 +16,7 @@ from processor_runtime.running import start_spark, usual_log
 
 
 def skip_rule(path: Path, processor_id: str, console: Console) -> int:
-    """Take a rule out of the batch under way of a job that does not run; return the exit code.
-
-    Args:
-        path: the job file.
-        processor_id: the rule.
-        console: where lines go.
-    """
+    """Take a rule out of the batch under way of a job that does not run; return the exit code."""
     try:
         job_file = load_job_file(path, os.environ)
     except JobFileError as error:

@@ -110,12 +110,8 @@ def alerted(
 ) -> Alerted:
     """Decide what goes out of a batch.
 
-    Args:
-        rows: of the batch; each becomes as it is output.
-        statuses: what the shards tell; they tell of matches as these go out then.
-        rules: of the batch.
-        before: what there was before it.
-        end: of the batch.
+    `rows`: of the batch; each becomes as it is output. `statuses`: what the shards tell; they tell
+    of matches as these go out then.
     """
     counts = Counter[str]()
     gathered = _gathered(rows, statuses, rules, before, end)
@@ -158,8 +154,7 @@ def _gathered(
 class ListedRows:
     """The rows of a batch in a list.
 
-    Args:
-        rows: the list, which is left as it is.
+    `rows`: the list, which is left as it is.
     """
 
     def __init__(self, rows: Iterable[OutputRow]) -> None:

@@ -92,11 +92,8 @@ def settle(
 ) -> BudgetResult:
     """Return which matches of a batch go out.
 
-    Args:
-        statuses: what the shards tell; matches that do not go out become suppressed ones in them.
-        budgets: by rule id.
-        before: what had been spent.
-        find: gives matches where not all can go out.
+    `statuses`: what the shards tell; matches that do not go out become suppressed ones in them.
+    `budgets`: by rule id.
     """
     found: dict[Window, Counter[Version]] = defaultdict(Counter)
     most: dict[Version, int] = {}
@@ -213,9 +210,7 @@ def _by_window(
 
 
 def _cut(
-    window: Window,
-    candidates: Iterable[Candidate],
-    left: Mapping[Version, int],
+    window: Window, candidates: Iterable[Candidate], left: Mapping[Version, int]
 ) -> tuple[Counter[Version], list[Cutoff]]:
     """Return how many matches of each version go out in a window, and where each ends."""
     going = Counter[Version]()

@@ -98,11 +98,8 @@ class GroupingResult:
 class Grouper:
     """Gathers the matches of a batch, in any number of parts, one after the other in event time.
 
-    Args:
-        groupings: which matches are one group, by rule id.
-        budgets: by rule id.
-        before: the groups that were open.
-        until_ms: no match is found any more before this event time; `None` = none at all.
+    `groupings`: which matches are one group, by rule id. `budgets`: by rule id. `until_ms`: no
+    match is found any more before this event time; `None` = none at all.
     """
 
     def __init__(

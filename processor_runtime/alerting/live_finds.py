@@ -24,8 +24,7 @@ from processor_runtime.schedule.interval import Interval
 class LiveFinds:
     """Tells the finds of one group that do not count.
 
-    Args:
-        group: the rules; its matcher knows which have stopped.
+    `group`: the rules; its matcher knows which have stopped.
     """
 
     group: SelectorGroup

@@ -17,11 +17,7 @@ from processor_runtime.schedule.snoozing import Snooze
 
 @dataclass(slots=True)
 class SnoozedFinds:
-    """Tells the finds of one batch that do not go out, whatever their rules say.
-
-    Args:
-        snoozes: those that there are.
-    """
+    """Tells the finds of one batch that do not go out, whatever their rules say."""
 
     snoozes: Iterable[Snooze]
     _by_key: dict[str, dict[str | None, list[Snooze]]] = field(init=False)

@@ -48,11 +48,7 @@ class _Sent:
 
 
 class _SentOfKey:
-    """What has gone out of one rule and key, by the columns `by`, and the order in which it ends.
-
-    Args:
-        sent: what has been kept.
-    """
+    """What has gone out of one rule and key, by the columns `by`, in the order in which it ends."""
 
     def __init__(self, sent: dict[str, _Sent]) -> None:
         self.sent = sent
@@ -78,11 +74,8 @@ _Bucket = dict[tuple[str, bytes], _SentOfKey]
 class Suppressor:
     """Decides for the rules of one group in one batch of one shard.
 
-    Args:
-        group: the rules.
-        state: the state of the group in this shard.
-        groups: told until when what goes out is to be kept.
-        status: where what goes out for want of a place is counted.
+    `groups`: told until when what goes out is to be kept. `status`: where what goes out for want of
+    a place is counted.
     """
 
     group: SelectorGroup
@@ -176,9 +169,6 @@ class SentGroups:
     Groups come and go with their rules, at a batch that depends on how events are divided among
     batches and when the job was started. What has gone out stays until its time is over, whatever
     becomes of its group.
-
-    Args:
-        state: the state of the shard.
     """
 
     def __init__(self, state: KeyedState) -> None:

@@ -57,13 +57,9 @@ def run_backtest(  # noqa: PLR0913 - independent options, by name
 ) -> BacktestResult:
     """Run rules over events.
 
-    Args:
-        rules: the rules.
-        events: as of `read_history`.
-        against: other versions of them, compared by id.
-        scored: what matches are scored by.
-        closes_windows: see `replayed`.
-        on_events: called with the number of further events that have been matched.
+    `events`: as of `read_history`. `against`: other versions of them, compared by id.
+    `closes_windows`: see `replayed`. `on_events`: called with the number of further events that
+    have been matched.
     """
     scoring = None
     if scored is not None:

@@ -53,6 +53,15 @@ from processor_runtime.rules.loading import RuleDefaults
 FAILED = 1
 NOTHING_RUN = 2
 
+SigningKeysText = Annotated[
+    str | None,
+    typer.Option(
+        envvar="PERCEPT_SIGNING_KEYS",
+        help="Keys that Python code in rules is signed with.",
+        show_envvar=True,
+    ),
+]
+
 
 def backtest(  # noqa: PLR0913 - the options of one command
     rules: Annotated[
@@ -110,14 +119,7 @@ def backtest(  # noqa: PLR0913 - the options of one command
         ),
     ] = False,
     as_json_text: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    signing_keys: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PERCEPT_SIGNING_KEYS",
-            help="Keys that Python code in rules is signed with.",
-            show_envvar=True,
-        ),
-    ] = None,
+    signing_keys: SigningKeysText = None,
 ) -> None:
     """Run the rules in files over events of the past, and tell what they would have found.
 

@@ -66,12 +66,9 @@ def read_history(
 ) -> pl.DataFrame:
     """Return the events of files by event time, then in the order they came in.
 
-    Args:
-        paths: the files.
-        stream: their columns, and which one is the event time.
-        from_ms: only events from this event time on.
-        until_ms: only events before this event time.
-        most_events: how many there may be; `None` = any number.
+    `stream`: their columns, and which one is the event time. `from_ms`: only events from this event
+    time on. `until_ms`: only events before this event time. `most_events`: how many there may be;
+    `None` = any number.
 
     Returns:
         `TIME`, the columns of the stream, and what the stages ask of a source.

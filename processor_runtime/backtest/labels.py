@@ -170,11 +170,8 @@ class Scores:
 class Scoring:
     """Scores the matches of rules as they are found.
 
-    Args:
-        labels: what is known.
-        span: the time of the events.
-        column: the column of events that is true for bad ones, if labels are there.
-        bad_keys: the keys with such an event, by rule, where there is a column.
+    `column`: the column of events that is true for bad ones, if labels are there. `bad_keys`: the
+    keys with such an event, by rule, where there is a column.
     """
 
     labels: Labels

@@ -56,13 +56,10 @@ def replayed(
 ) -> Iterator[ReplayedBatch]:
     """Yield what rules find in events.
 
-    Args:
-        rules: the rules.
-        events: as of `read_history`, in order.
-        closes_windows: whether windows that are open after the last event are closed, as if no
-            other ever came; else they are left open.
-        events_per_batch: how many are read at once; what is found does not depend on it. `None` =
-            as many as make 20 to 200 batches.
+    `events`: as of `read_history`, in order. `closes_windows`: whether windows that are open after
+    the last event are closed, as if no other ever came; else they are left open.
+    `events_per_batch`: how many are read at once; what is found does not depend on it. `None` = as
+    many as make 20 to 200 batches.
     """
     if events_per_batch is None:
         batches = min(max(len(events) // _WORTH_A_BATCH, _FEWEST_BATCHES), _MOST_BATCHES)

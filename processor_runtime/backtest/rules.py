@@ -110,12 +110,6 @@ def ready(
 ) -> ReadyRules:
     """Return rules ready to run over all of time; what cannot run is reported and left out.
 
-    Args:
-        versions: the rules.
-        stream: what they are on.
-        defaults: what holds for all of them.
-        lists: the lists of the stream.
-
     Raises:
         NothingToRun: that is so for all of them.
     """

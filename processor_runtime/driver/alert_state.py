@@ -28,11 +28,7 @@ _PLAIN: Final = [each.name for each in fields(Group)][:-1]
 
 
 class AlertStates:
-    """The state after each batch; a job without budgets and groups has no such files.
-
-    Args:
-        files: the checkpoint.
-    """
+    """The state after each batch; a job without budgets and groups has no such files."""
 
     def __init__(self, files: Files) -> None:
         self._spent: _KeptByBatch[Mapping[Window, Spent]]

@@ -15,12 +15,7 @@ from processor_runtime.driver.checked_files import Files
 from processor_runtime.rules.loading import has_code
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 from processor_runtime.schedule.interval import BEGINNING_MS
-from processor_runtime.schedule.timeline import (
-    Quarantine,
-    Timeline,
-    VersionKey,
-    without_versions,
-)
+from processor_runtime.schedule.timeline import Quarantine, Timeline, VersionKey, without_versions
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 
 _SHOWN: Final = 50
@@ -40,12 +35,7 @@ def set_aside(
 ) -> BatchRecord:
     """Quarantine versions in the record of a batch; return the record that counts from now on.
 
-    Args:
-        records: those of the checkpoint.
-        record: what the batch has run with.
-        versions: what is taken out.
-        reason: why, for people.
-        by_hand: whether somebody wants it so.
+    `reason`: why, for people. `by_hand`: whether somebody wants it so.
     """
     timeline, stream = read_timeline(records.read_content(record.timeline))
     is_first = record.watermark_ms == NO_WATERMARK_MS
@@ -64,9 +54,7 @@ def set_aside(
 def skip(files: Files, processor_id: str) -> BatchRecord:
     """Take all versions of a processor out of the batch that is to be run again, by hand.
 
-    Args:
-        files: the checkpoint of a job that does not run.
-        processor_id: the processor.
+    `files`: the checkpoint of a job that does not run.
 
     Raises:
         NothingToSkip: there is no such batch, or the processor is not in it.

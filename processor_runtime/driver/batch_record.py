@@ -69,11 +69,7 @@ def read_record(data: bytes) -> BatchRecord:
 
 @dataclass(frozen=True, slots=True)
 class BatchRecords:
-    """The records in a checkpoint, and the files they name.
-
-    Args:
-        files: the checkpoint.
-    """
+    """The records in a checkpoint, and the files they name."""
 
     files: Files
 

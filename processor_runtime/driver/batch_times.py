@@ -19,11 +19,7 @@ class BatchPart:
 
 
 class BatchTimes:
-    """The times of one batch; they never go back, whatever becomes of the wall clock meanwhile.
-
-    Args:
-        batch_id: Spark's number of it.
-    """
+    """The times of one batch; they never go back, whatever becomes of the wall clock meanwhile."""
 
     def __init__(self, batch_id: int) -> None:
         self.batch_id = batch_id

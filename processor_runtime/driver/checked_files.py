@@ -44,11 +44,7 @@ Place = TypeVar("Place", bound=Files)
 
 @dataclass(frozen=True, slots=True)
 class CheckedFiles(Generic[Place]):
-    """The files of a checkpoint, each checked when it is read.
-
-    Args:
-        files: where they are.
-    """
+    """The files of a checkpoint, each checked when it is read."""
 
     files: Place
 

@@ -37,11 +37,8 @@ def checkpoint_identity(
 ) -> CheckpointIdentity:
     """Return the identity of a checkpoint; a new one if it is new.
 
-    Args:
-        files: the checkpoint.
-        stream: the stream of the job.
-        shards: how many the job file wants; `None` = as the checkpoint has it.
-        default_shards: how many a new checkpoint gets if the job file does not say.
+    `shards`: how many the job file wants; `None` = as the checkpoint has it. `default_shards`: how
+    many a new checkpoint gets if the job file does not say.
 
     Raises:
         CheckpointDamaged: the file that tells is missing, or not as it was written.

@@ -25,9 +25,7 @@ class CheckpointTaken(RuntimeError):
 class CheckpointOwner:
     """One start of a job, as long as no other takes over its checkpoint.
 
-    Args:
-        files: the checkpoint.
-        start_id: the name of this start, which no other has.
+    `start_id`: the name of this start, which no other has.
     """
 
     files: Files
@@ -52,9 +50,7 @@ class CheckpointOwner:
 def take_over(files: Files, who: str) -> CheckpointOwner:
     """Make a new start the owner of a checkpoint, instead of any before it.
 
-    Args:
-        files: the checkpoint.
-        who: where it runs, for people.
+    `who`: where it runs, for people.
     """
     owner = CheckpointOwner(files, uuid.uuid4().hex)
     files.write(_NAME, to_json({"start_id": owner.start_id, "who": who}))

@@ -51,10 +51,7 @@ class CulpritSearch:
     def died(self, batch_id: int, death: Death, with_code: Sequence[VersionKey]) -> Culprit | None:
         """Take the death of a worker; return the culprit, `None` if another try is to tell.
 
-        Args:
-            batch_id: in which batch.
-            death: what it reported.
-            with_code: the versions that the batch runs with and that hold Python code.
+        `with_code`: the versions that the batch runs with and that hold Python code.
 
         Raises:
             NobodyToBlame: no version is to blame.

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cep.nfa.step_counts import StepCounts
 from contract.reports import FailedAt, RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
@@ -35,11 +34,9 @@ class _Size:
 class JobProgress:
     """The totals of one start of a job.
 
-    Args:
-        shards: how many shards there are.
-        time_mode: what makes the time of the job go on.
-        throttled_until_ms: the event time until which processors are throttled, by id.
-        failed_at: where versions failed that are quarantined, as far as it is known.
+    `time_mode`: what makes the time of the job go on. `throttled_until_ms`: the event time until
+    which processors are throttled, by id. `failed_at`: where versions failed that are quarantined,
+    as far as it is known.
     """
 
     shards: int
@@ -60,11 +57,7 @@ class JobProgress:
     ) -> JobStatus:
         """Count a batch and return the status of the job after it.
 
-        Args:
-            pin: what was pinned for the batch.
-            statuses: one of each shard that was called.
-            duration_ms: how long it took.
-            backlog_events: what the source is known to hold unread.
+        `statuses`: one of each shard that was called.
         """
         counts = EventCounts(newest_ms=pin.record.newest_ms)
         for status in statuses:
@@ -90,9 +83,7 @@ class JobProgress:
     def resumed(self, record: BatchRecord, timeline: Timeline) -> JobStatus:
         """Return the status of a job that continues after a batch of an earlier start, or with it.
 
-        Args:
-            record: what was pinned for that batch.
-            timeline: the rules it ran with. The shards report what they hold as they run.
+        `timeline`: the rules it ran with. The shards report what they hold as they run.
         """
         return self._status_after(record.clock, timeline, EventCounts(newest_ms=record.newest_ms))
 
@@ -125,36 +116,19 @@ class JobProgress:
 
     def _count(self, version: VersionOf, counts: RuleCounts) -> None:
         total = self._rules.setdefault(version, RuleCounts())
-        total.events += counts.events
-        total.matches += counts.matches
-        total.timeouts += counts.timeouts
-        total.errors += counts.errors
-        total.left_out += counts.left_out
-        total.dropped += counts.dropped
-        total.released += counts.released
-        total.shadow += counts.shadow
-        total.suppressed += counts.suppressed
-        total.grouped += counts.grouped
-        total.unsuppressed += counts.unsuppressed
-        total.add_steps(counts.steps)
+        total.add(counts)
         if counts.last_match_ms is not None:
             total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
 
     def _totals(self) -> Totals:
-        rules = self._rules.values()
+        sums = Counter(errors=self._counts.malformed)
+        for counts in self._rules.values():
+            sums.update(counts.sums)
+        # An event may be of several rules, or of none.
+        sums["events"] = self._counts.events
         return Totals(
-            events=self._counts.events,
-            matches=sum(counts.matches for counts in rules),
-            timeouts=sum(counts.timeouts for counts in rules),
-            errors=self._counts.malformed + sum(counts.errors for counts in rules),
+            **sums,
             late=self._counts.late,
-            left_out=sum(counts.left_out for counts in rules),
-            dropped=sum(counts.dropped for counts in rules),
-            released=sum(counts.released for counts in rules),
-            shadow=sum(counts.shadow for counts in rules),
-            suppressed=sum(counts.suppressed for counts in rules),
-            grouped=sum(counts.grouped for counts in rules),
-            unsuppressed=sum(counts.unsuppressed for counts in rules),
             malformed=self._counts.malformed,
             why_malformed=self._counts.why_malformed,
         )
@@ -173,34 +147,20 @@ class JobProgress:
                 key = (interval.processor_id, interval.version)
                 status = self._status(interval, state, open_now[key], state_bytes[key])
                 found[key] = replace(status, interpreted_reason=reasons.get(key, ""))
-        for processor_id, number in timeline.paused:
-            found[processor_id, number] = VersionStatus(
-                processor_id,
-                number,
-                "paused",
-                totals=self._version_totals((processor_id, number)),
-                steps=self._steps((processor_id, number)),
-            )
+        for key in timeline.paused:
+            found[key] = self._counted(key, "paused")
         for item in timeline.quarantined:
-            found[item.processor_id, item.version] = VersionStatus(
-                item.processor_id,
-                item.version,
-                "quarantined",
-                totals=self._version_totals((item.processor_id, item.version)),
-                steps=self._steps((item.processor_id, item.version)),
+            key = (item.processor_id, item.version)
+            found[key] = replace(
+                self._counted(key, "quarantined"),
                 error=item.reason,
                 traceback=item.traceback,
-                failed_at=self.failed_at.get((item.processor_id, item.version)),
+                failed_at=self.failed_at.get(key),
             )
         # What came before its end is counted until the watermark has passed it.
         for key in self._rules.keys() - found.keys():
-            found[key] = VersionStatus(
-                *key,
-                "superseded",
-                totals=self._version_totals(key),
-                steps=self._steps(key),
-                last_match_ms=self._rules[key].last_match_ms,
-            )
+            last_match_ms = self._rules[key].last_match_ms
+            found[key] = replace(self._counted(key, "superseded"), last_match_ms=last_match_ms)
         return found.values()
 
     def _held_by_version(self) -> tuple[Counter[VersionOf], Counter[VersionOf]]:
@@ -222,42 +182,22 @@ class JobProgress:
         self, interval: Interval, state: RunningState, open_now: int, state_bytes: int
     ) -> VersionStatus:
         key = (interval.processor_id, interval.version)
-        counts = self._rules.get(key, RuleCounts())
         is_tried = interval.share is not None
         begin_ms = interval.active_from_ms if is_tried else interval.published_from_ms
         until_ms = interval.active_until_ms
-        return VersionStatus(
-            interval.processor_id,
-            interval.version,
-            state,
+        return replace(
+            self._counted(key, state),
             active_from_ms=None if begin_ms == BEGINNING_MS else begin_ms,
             active_until_ms=None if until_ms == END_MS else until_ms,
-            totals=self._version_totals(key),
-            steps=self._steps(key),
             partial_matches=open_now,
             state_bytes=state_bytes,
-            last_match_ms=counts.last_match_ms,
+            last_match_ms=self._rules[key].last_match_ms if key in self._rules else None,
             throttled_until_ms=self.throttled_until_ms.get(interval.processor_id),
         )
 
-    def _steps(self, version: VersionOf) -> dict[str, StepCounts]:
-        return self._rules.get(version, RuleCounts()).steps
-
-    def _version_totals(self, version: VersionOf) -> Totals:
+    def _counted(self, version: VersionOf, state: RunningState) -> VersionStatus:
         counts = self._rules.get(version, RuleCounts())
-        return Totals(
-            counts.events,
-            counts.matches,
-            counts.timeouts,
-            counts.errors,
-            left_out=counts.left_out,
-            dropped=counts.dropped,
-            released=counts.released,
-            shadow=counts.shadow,
-            suppressed=counts.suppressed,
-            grouped=counts.grouped,
-            unsuppressed=counts.unsuppressed,
-        )
+        return VersionStatus(*version, state, totals=Totals(**counts.sums), steps=counts.steps)
 
 
 def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:

@@ -27,11 +27,7 @@ def keep_lists(
 ) -> tuple[str, ...]:
     """Return the files with the contents that a timeline names, once all of them are there.
 
-    Args:
-        records: those of the checkpoint.
-        timeline: what the batch will run with.
-        kept: the files that the batch before has.
-        content: where new ones come from.
+    `kept`: the files that the batch before has.
 
     Raises:
         LookupError: a new one is not to be had.

@@ -3,13 +3,16 @@
     <checkpoint>/offsets/<batch id> ──planned_batch──► BatchStart ──► pin
     <checkpoint>/offsets/<batch id> ──source_position──► how far the batch reads its events
     number of sources of a plan     ──fit_sources────► the newest files name as many
+    <checkpoint>/sources/0/<number> ──files_of_batch─► the files that have arrived for a batch
 
 A file is a line with a version, a line with the time, and a line with the position of each source,
-in the order of the plan: events first, then ticks, if the plan has any.
+in the order of the plan: events first, then ticks, if the plan has any. So the log of the
+source of events, of which `<number>.compact` has all lines before, too, is that of number 0.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+from urllib.parse import unquote
 
 from pydantic_core import from_json
 
@@ -18,6 +21,7 @@ from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 
 BEFORE_SOURCES: Final = 2
 NO_POSITION: Final = b"-"
+_LOG: Final = "sources/0"
 _READ_AT_A_START: Final = 2
 """Spark starts from the positions in the newest file, and in the one before."""
 
@@ -40,10 +44,7 @@ class BatchStart:
 def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart:
     """Return what Spark has written about a batch.
 
-    Args:
-        files: the checkpoint.
-        batch_id: the batch.
-        has_ticks: whether the plan has a source of ticks.
+    `has_ticks`: whether the plan has a source of ticks.
 
     Raises:
         LookupError: it has written nothing.
@@ -70,9 +71,7 @@ def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart
 def source_position(files: Files, batch_id: int) -> bytes | None:
     """Return up to where a batch reads the source of events, as Spark writes it.
 
-    Args:
-        files: the checkpoint.
-        batch_id: the batch. `None` is returned if it is not known, or nothing had been read then.
+    `batch_id`: the batch. `None` is returned if it is not known, or nothing had been read then.
     """
     lines = plan_lines(files, batch_id)
     if lines is None or lines[BEFORE_SOURCES] == NO_POSITION:
@@ -104,3 +103,26 @@ def plan_lines(files: Files, batch_id: int) -> list[bytes] | None:
     """Return the lines that Spark has written about a batch; `None` if there is no such file."""
     data = files.read(f"offsets/{batch_id}")
     return None if data is None else data.rstrip(b"\n").split(b"\n")
+
+
+def files_of_batch(files: Files, batch_id: int) -> list[str]:
+    """Return the files that a batch reads, as URIs without escapes, in the order they arrived in.
+
+    `files`: the checkpoint of a query whose events come from files.
+    """
+    begin, end = _logged(files, batch_id - 1), _logged(files, batch_id)
+    return [path for number in range(begin + 1, end + 1) for path in _entries(files, number)]
+
+
+def _logged(files: Files, batch_id: int) -> int:
+    """Return the number of the last entry of the log that a batch and those before have read."""
+    position = source_position(files, batch_id)
+    return -1 if position is None else int(from_json(position)["logOffset"])
+
+
+def _entries(files: Files, number: int) -> list[str]:
+    """Return the files in one entry of the log; none if Spark has cleaned it up."""
+    data = files.read(f"{_LOG}/{number}") or files.read(f"{_LOG}/{number}.compact") or b""
+    # The first line is the version of the format.
+    lines: list[dict[str, Any]] = [from_json(line) for line in data.splitlines()[1:] if line]
+    return [unquote(line["path"]) for line in lines if line["batchId"] == number]

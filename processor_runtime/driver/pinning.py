@@ -14,18 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
-from processor_runtime.driver.batch_record import (
-    BatchRecord,
-    BatchRecords,
-    content_name,
-)
+from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, content_name
 from processor_runtime.driver.checked_files import Files
-from processor_runtime.driver.list_files import (
-    ListContent,
-    keep_lists,
-    no_content,
-    types_of_lists,
-)
+from processor_runtime.driver.list_files import ListContent, keep_lists, no_content, types_of_lists
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.silence import Silence
 from processor_runtime.rows.shard_status import ShardStatus
@@ -82,17 +73,11 @@ class Pin:
 class BatchPins:
     """The pins of one job, batch after batch; goes on where the checkpoint left off.
 
-    Args:
-        files: the checkpoint.
-        defaults: what the job says for all its rules.
-        stream: what the events look like that the query reads.
-        watermark_delay_ms: how far the watermark is behind the newest event; 0 by processing time,
-            as no event comes later than those of its batch.
-        idle_after_ms: event time follows the clock once the source has been silent for so long;
-            `None` = never.
-        closes: whether new batches close everything that is open at the end of them.
-        unfit: finds out which versions cannot run at all.
-        list_content: returns the content of a list of the newest snapshot, by its digest.
+    `stream`: what the events look like that the query reads. `watermark_delay_ms`: how far the
+    watermark is behind the newest event; 0 by processing time, as no event comes later than those
+    of its batch. `idle_after_ms`: event time follows the clock once the source has been silent for
+    so long; `None` = never. `closes`: whether new batches close everything that is open at the end
+    of them. `list_content`: returns the content of a list of the newest snapshot, by its digest.
     """
 
     def __init__(  # noqa: PLR0913 - the settings of a job's time, by name
@@ -155,17 +140,12 @@ class BatchPins:
         return self._records.read_content(name)
 
     def learn(
-        self,
-        newest_ms: int | None,
-        failures: Iterable[Quarantine],
-        idle_rules: Iterable[str],
+        self, newest_ms: int | None, failures: Iterable[Quarantine], idle_rules: Iterable[str]
     ) -> None:
         """Take the reports of the newest batch; they count from the next batch on.
 
-        Args:
-            newest_ms: the newest event time that was read in it.
-            failures: versions that have failed in a shard.
-            idle_rules: rules without partial matches in any shard.
+        `newest_ms`: the newest event time that was read in it. `idle_rules`: rules without partial
+        matches in any shard.
         """
         if newest_ms is not None:
             self._newest_ms = max(newest_ms, self._newest_ms or newest_ms)
@@ -176,17 +156,12 @@ class BatchPins:
         self._idle = frozenset(idle_rules)
 
     def pin(
-        self,
-        start: BatchStart,
-        newest: Snapshot,
-        left_out: Collection[VersionKey] = (),
+        self, start: BatchStart, newest: Snapshot, left_out: Collection[VersionKey] = ()
     ) -> Pin:
         """Return what a batch runs with; the same for every try of the same batch.
 
-        Args:
-            start: the batch.
-            newest: the newest snapshot; not looked at if the batch has run before.
-            left_out: versions that this try is to run without; the record does not tell.
+        `newest`: the newest snapshot; not looked at if the batch has run before. `left_out`:
+        versions that this try is to run without; the record does not tell.
         """
         pinned = self._records.of_batch(start.batch_id)
         if pinned is not None:
@@ -322,12 +297,7 @@ def _quarantine(interval: Interval, reason: str, since_ms: int) -> Quarantine:
 
 
 def failed_versions(timeline: Timeline, statuses: Iterable[ShardStatus]) -> list[Quarantine]:
-    """Return the quarantines that failures in shards call for.
-
-    Args:
-        timeline: the timeline they ran with.
-        statuses: what the shards reported of a batch.
-    """
+    """Return the quarantines that failures in shards call for."""
     intervals = {interval.rule_id: interval for interval in timeline.intervals}
     return [
         Quarantine(

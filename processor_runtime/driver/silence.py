@@ -16,9 +16,8 @@ from processor_runtime.driver.offset_log import BatchStart
 class Silence:
     """What one start of a job knows of the silence of its source.
 
-    Args:
-        idle_after_ms: how long the source must have been silent; `None` = event time never follows
-            the clock.
+    `idle_after_ms`: how long the source must have been silent; `None` = event time never follows
+    the clock.
     """
 
     idle_after_ms: int | None
@@ -38,8 +37,7 @@ class Silence:
         the source has arrived since then, so that an event is late only if it took longer than the
         allowed delay to arrive.
 
-        Args:
-            start: the next batch; it has not run before.
+        `start`: the next batch; it has not run before.
         """
         planned_before_ms, self._planned_ms = self._planned_ms, start.processing_time_ms
         is_set_back = start.processing_time_ms < (planned_before_ms or start.processing_time_ms)

@@ -27,9 +27,7 @@ _DIRECTORIES: Final = ("offsets", "epochs", "commits")
 def require_whole(files: Files, shards: int) -> None:
     """Return if a job can go on from a checkpoint, or begin in it.
 
-    Args:
-        files: the checkpoint, which no query runs on.
-        shards: into how many its keys are divided.
+    `files`: the checkpoint, which no query runs on.
 
     Raises:
         CheckpointDamaged: a part is missing or damaged.

@@ -111,12 +111,9 @@ def check_job_file(
 ) -> CheckReport:
     """Return everything that can be found out about a job file without Spark.
 
-    Args:
-        path: the file.
-        environment: the environment variables.
-        connect: ask the source of processors for a snapshot, and whether that of events is there.
-        timeout_seconds: how long to wait for either; by default the time in the job file, of events
-            ten seconds at most.
+    `connect`: ask the source of processors for a snapshot, and whether that of events is there.
+    `timeout_seconds`: how long to wait for either; by default the time in the job file, of events
+    ten seconds at most.
     """
     try:
         document = read_job_text(path)

@@ -30,11 +30,7 @@ from discoverers import (
     create_discoverer,
 )
 from processor_runtime.job_file.job import JobFile
-from processor_runtime.job_file.kafka_checks import (
-    kafka_problems,
-    kafka_silence,
-    kafka_warnings,
-)
+from processor_runtime.job_file.kafka_checks import kafka_problems, kafka_silence, kafka_warnings
 from processor_runtime.job_file.outputs import (
     ConsoleOutput,
     DeltaOutput,

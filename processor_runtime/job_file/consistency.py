@@ -9,12 +9,7 @@ from cep.pattern import Problem
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.job import JobFile
-from processor_runtime.job_file.outputs import (
-    DeltaOutput,
-    JsonOutput,
-    ParquetOutput,
-    ServiceOutput,
-)
+from processor_runtime.job_file.outputs import DeltaOutput, JsonOutput, ParquetOutput, ServiceOutput
 
 MALFORMED_COLUMN: Final = "_malformed"
 

@@ -25,16 +25,13 @@ def _option_text(value: Any) -> Any:
 
 
 OptionText = Annotated[
-    str,
-    BeforeValidator(_option_text),
-    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+    str, BeforeValidator(_option_text), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
 Options = Annotated[dict[str, OptionText], Field(repr=False)]
 """Options as Spark takes them; numbers and booleans become their text."""
 
 EnvironmentName = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="Name of an environment variable."),
+    str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="Name of an environment variable.")
 ]
 MavenCoordinate = Annotated[
     str,

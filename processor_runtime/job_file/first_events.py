@@ -48,9 +48,7 @@ class FirstEvents:
 def first_events(job: JobFile, stream: StreamDefinition) -> FirstEvents | None:
     """Return what can be said of the first events at the source; `None` if nothing is wrong there.
 
-    Args:
-        job: the job.
-        stream: the stream that it reads, as its source of rules has it.
+    `stream`: the stream that it reads, as its source of rules has it.
     """
     source = job.source
     files = event_files(source.path or "") if _is_plain(source) else ()

@@ -28,6 +28,7 @@ from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Timing, Trigger
 from processor_runtime.watch.worker_limits import WorkerLimits
 
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _ARTIFACT: Final = "spark-sql-kafka"
 _JARS: Final = "spark.jars"
 PACKAGES_SETTING = "spark.jars.packages"
@@ -200,14 +201,18 @@ def _keys(name: str, text: str) -> SigningKeys:
         raise ValueError(f"{name}: {error}") from None
 
 
+def job_file_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a job file, for completion and checks in editors."""
+    return {"$schema": _DIALECT, **JobFile.model_json_schema(), "title": "Percept job file"}
+
+
 def with_connectors(data: Any) -> Any:
     """Return the data of a job file with `connector` in every part that is about Kafka.
 
     It is `spark` if any part names the packages or jars of Spark's connector, else `percept`:
     packages belong to the whole session, so all parts can use it.
 
-    Args:
-        data: as it was read; parts of another form than a job file's are left as they are.
+    `data`: as it was read; parts of another form than a job file's are left as they are.
     """
     if not isinstance(data, dict):
         return data

@@ -64,9 +64,7 @@ def kafka_problems(job: JobFile) -> Iterator[Problem]:
 def kafka_silence(source: Source, patience_seconds: float) -> str:
     """Return why the brokers of a source that Percept reads itself give nothing; "" if they do.
 
-    Args:
-        source: the source; one that Spark's connector reads is not asked.
-        patience_seconds: how long the brokers may take.
+    `source`: the source; one that Spark's connector reads is not asked.
     """
     if not source.uses_own_kafka:
         return ""

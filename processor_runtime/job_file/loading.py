@@ -23,9 +23,7 @@ _LARGEST_BYTES: Final = 1_000_000
 def load_job_file(path: Path, environment: Mapping[str, str]) -> JobFile:
     """Return the job that a file describes, YAML or (by its suffix) JSON.
 
-    Args:
-        path: the file.
-        environment: the variables that replace `${NAME}` in values.
+    `environment`: the variables that replace `${NAME}` in values.
 
     Raises:
         JobFileError: the file cannot be read, or has invalid values.

@@ -33,8 +33,7 @@ _VERSION: Final = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 def machine_warnings(environment: Mapping[str, str] = os.environ) -> Iterator[Problem]:
     """Yield what `percept run` would miss on this machine.
 
-    Args:
-        environment: the environment variables; `JAVA_HOME` and `PATH` say where Java is.
+    `environment`: the environment variables; `JAVA_HOME` and `PATH` say where Java is.
     """
     if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
         verb = "is" if len(missing) == 1 else "are"

@@ -41,12 +41,9 @@ def validation_problems(
 ) -> Iterator[Problem]:
     """Yield everything that pydantic found wrong, without lines and columns.
 
-    Args:
-        error: what validating `model` raised.
-        model: the model, whose keys are suggested for unknown ones.
-        data: what was validated.
-        written: values that came from the environment, by path, as they are written in the file;
-            no problem repeats such a value.
+    `error`: what validating `model` raised. `model`: the model, whose keys are suggested for
+    unknown ones. `written`: values that came from the environment, by path, as they are written in
+    the file; no problem repeats such a value.
     """
     for details in error.errors(include_url=False):
         path, value = _found_at(details["loc"], data, is_missing=details["type"] == "missing")

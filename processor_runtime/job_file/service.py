@@ -9,10 +9,7 @@ from typing import Self
 from pydantic import Field, HttpUrl, model_validator
 
 from contract.service_access import check_access
-from processor_runtime.job_file.field_types import (
-    EnvironmentName,
-    JobFilePart,
-)
+from processor_runtime.job_file.field_types import EnvironmentName, JobFilePart
 
 
 class ServiceConnection(JobFilePart):

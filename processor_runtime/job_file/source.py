@@ -11,12 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from cep.file_trouble import file_trouble
 from cep.pattern.problems import did_you_mean
-from processor_runtime.job_file.field_types import (
-    JobFilePart,
-    KafkaConnector,
-    Options,
-    Packages,
-)
+from processor_runtime.job_file.field_types import JobFilePart, KafkaConnector, Options, Packages
 from processor_runtime.kafka.settings import (
     BOOTSTRAP_SERVERS,
     SUBSCRIPTIONS,

@@ -93,12 +93,7 @@ def _assigned(text: str) -> tuple[Place, ...]:
 
 @dataclass(slots=True)
 class Cluster:
-    """The brokers that settings lead to, as a client that only asks.
-
-    Args:
-        settings: of librdkafka.
-        patience_seconds: how long to try again before it fails.
-    """
+    """The brokers that settings lead to, as a client that only asks."""
 
     settings: Mapping[str, str]
     patience_seconds: float = PATIENCE_SECONDS
@@ -145,8 +140,7 @@ class Cluster:
     def at_time(self, times_ms: Mapping[Place, int]) -> dict[Place, int | None]:
         """Return of each partition the first record of this time or later; `None` = there is none.
 
-        Args:
-            times_ms: since 1970, by partition.
+        `times_ms`: since 1970, by partition.
         """
         specs = {place: OffsetSpec.for_timestamp(time_ms) for place, time_ms in times_ms.items()}
         found = self._offsets(specs)

@@ -53,10 +53,7 @@ _LOGIN: Final = (
 class Diagnosis:
     """Why there is no connection.
 
-    Args:
-        reason: where and what.
-        remedy: how to fix it.
-        is_final: whether waiting does not help.
+    `is_final`: whether waiting does not help.
     """
 
     reason: str
@@ -70,9 +67,7 @@ class Diagnosis:
 def diagnosis_of(settings: Mapping[str, str], said: str) -> Diagnosis | None:
     """Return why brokers cannot be talked to; `None` if this cannot be made out, as in an outage.
 
-    Args:
-        settings: of librdkafka.
-        said: its last error, which may name a broker; otherwise the first server is asked.
+    `said`: its last error, which may name a broker; otherwise the first server is asked.
     """
     named = _NAMED.search(said)
     first = settings.get("bootstrap.servers", "").partition(",")[0].rpartition("://")[2].strip()

@@ -15,10 +15,7 @@ _log = logging.getLogger("percept.kafka")
 def still_there(start: Positions, places: Iterable[Place], *, fails: bool) -> dict[Place, int]:
     """Return the positions in partitions that are read.
 
-    Args:
-        start: where the batch before ended.
-        places: the partitions there are.
-        fails: whether it is an error if one is missing.
+    `fails`: whether it is an error if one is missing.
 
     Raises:
         KafkaFailed: one is missing.
@@ -40,11 +37,7 @@ def without_lost(
 ) -> dict[Place, int]:
     """Return where a batch can really begin.
 
-    Args:
-        start: where the batch before ended.
-        earliest: the first records there are.
-        latest: the ends of the partitions.
-        fails: whether it is an error if records in between are gone.
+    `fails`: whether it is an error if records in between are gone.
 
     Raises:
         KafkaFailed: they are gone.

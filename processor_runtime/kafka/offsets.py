@@ -77,11 +77,7 @@ def advanced(
     Partitions get shares of the limit in proportion to what they hold unread, so that none falls
     behind for good.
 
-    Args:
-        start: where the batch begins.
-        earliest: the first records there are.
-        latest: the ends of the partitions.
-        limit: how many offsets it may have; `None` = any number.
+    `limit`: how many offsets it may have; `None` = any number.
     """
     unread = {place: max(latest.get(place, begin) - begin, 0) for place, begin in start.items()}
     shares = unread if limit is None else _shares(unread, limit)
@@ -114,10 +110,8 @@ def divide_ranges(
 ) -> list[tuple[RecordRange, ...]]:
     """Return what each task reads, about equally much.
 
-    Args:
-        ranges: what is to be read.
-        tasks: the most tasks, unless `min_pieces` is more: a task costs more than a few records.
-        min_pieces: large ranges are cut until there are as many, if there are as many offsets.
+    `tasks`: the most tasks, unless `min_pieces` is more: a task costs more than a few records.
+    `min_pieces`: large ranges are cut until there are as many, if there are as many offsets.
     """
     pieces = _cut(list(ranges), min_pieces)
     loads: list[list[RecordRange]] = [[] for _ in range(min(len(pieces), max(tasks, min_pieces)))]

@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 class OutputForm:
     """How the values of a topic are written.
 
-    Args:
-        name: avro or protobuf.
-        topic: where they go.
-        registry: settings of Confluent's client, `url` among them; empty = there is none.
-        schema: what is in the file, empty = Percept's own or the newest of the registry. For Avro
-            JSON, for Protobuf a set of descriptors as Base64; without a registry a JSON list of
-            schemas with their ids.
-        registers: whether the schema is registered; otherwise it must be there.
+    `name`: avro or protobuf. `registry`: settings of Confluent's client, `url` among them; empty =
+    there is none. `schema`: what is in the file, empty = Percept's own or the newest of the
+    registry. For Avro JSON, for Protobuf a set of descriptors as Base64; without a registry a JSON
+    list of schemas with their ids. `registers`: whether the schema is registered; otherwise it must
+    be there.
     """
 
     name: str

@@ -36,12 +36,7 @@ class Record:
 
 @dataclass(slots=True)
 class BatchProducer:
-    """Writes batches to a topic, one after the other.
-
-    Args:
-        settings: of librdkafka.
-        topic: where records go.
-    """
+    """Writes batches to a topic, one after the other."""
 
     settings: Mapping[str, str] = field(repr=False)
     topic: str
@@ -123,9 +118,7 @@ class BatchProducer:
 def producer_of(settings: Mapping[str, str], note: Any = None) -> Producer:
     """Return a producer; it connects when it has something to write.
 
-    Args:
-        settings: of librdkafka.
-        note: called with errors that it recovers from.
+    `note`: called with errors that it recovers from.
 
     Raises:
         KafkaOptionError: librdkafka does not know a setting, or cannot use its value.

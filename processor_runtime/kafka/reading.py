@@ -54,10 +54,7 @@ _USUAL: Final[Mapping[str, Any]] = {
 class ReadingRules:
     """How ranges are read.
 
-    Args:
-        settings: of librdkafka.
-        fails_on_loss: whether it is an error that records of a range are gone.
-        patience_seconds: how long nothing may come.
+    `fails_on_loss`: whether it is an error that records of a range are gone.
     """
 
     settings: Mapping[str, str] = field(repr=False)
@@ -88,10 +85,7 @@ def batches_of(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of ranges, those of one partition in their order.
 
-    Args:
-        ranges: of any partitions, each range once.
-        rules: how to read.
-        schema: columns of `COLUMNS`, in any order.
+    `ranges`: of any partitions, each range once. `schema`: columns of `COLUMNS`, in any order.
 
     Raises:
         KafkaFailed: brokers do not answer, or records are gone.

@@ -24,12 +24,7 @@ _PROBE: Final = "probe"
 
 
 def explained(settings: Mapping[str, str], said: str) -> str:
-    """Return why librdkafka does not take settings: what is wrong with a file, or what it says.
-
-    Args:
-        settings: of librdkafka.
-        said: its own words.
-    """
+    """Return why librdkafka does not take settings: what is wrong with a file, or what it says."""
     return next(_problems(settings), said)
 
 

@@ -31,11 +31,7 @@ _REFUSED: Final = (
 
 @dataclass(slots=True)
 class Troubles:
-    """The errors of one client since the brokers were last heard of.
-
-    Args:
-        settings: of librdkafka.
-    """
+    """The errors of one client since the brokers were last heard of."""
 
     settings: Mapping[str, str] = field(repr=False)
     _said: str = field(init=False, default="")

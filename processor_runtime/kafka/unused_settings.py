@@ -30,10 +30,8 @@ _OF_PASSWORDS: Final = ("sasl.username", "sasl.password")
 class Unused:
     """Options that nothing is done with.
 
-    Args:
-        options: their names, in the order of the job file; at least one.
-        reason: why, as a sentence that begins with their names.
-        remedy: what to write.
+    `options`: their names, in the order of the job file; at least one. `reason`: why, as a sentence
+    that begins with their names.
     """
 
     options: tuple[str, ...]
@@ -44,9 +42,8 @@ class Unused:
 def unused_settings(options: Mapping[str, str]) -> Iterator[Unused]:
     """Yield the options of a client of Kafka that have no effect beside the others.
 
-    Args:
-        options: of a source or an output; settings of the client begin with `kafka.`. A protocol
-            or mechanism that is not known is left to the client, which refuses it.
+    `options`: of a source or an output; settings of the client begin with `kafka.`. A protocol or
+    mechanism that is not known is left to the client, which refuses it.
     """
     settings = {
         name.removeprefix(PREFIX): value

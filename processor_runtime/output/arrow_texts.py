@@ -41,10 +41,8 @@ def series_texts(values: pl.Series) -> pa.StringArray:
 def join_pieces(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringArray:
     """Return texts made of pieces.
 
-    Args:
-        table: what pieces there are.
-        pieces: places in `table`, text by text.
-        begin: where the pieces of each text begin; one more at the end.
+    `pieces`: places in `table`, text by text. `begin`: where the pieces of each text begin; one
+    more at the end.
 
     Raises:
         TooLarge: they are.

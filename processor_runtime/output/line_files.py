@@ -24,8 +24,7 @@ ROWS_PER_FILE: Final = 100_000
 class LineFiles:
     """The files of one shard and batch.
 
-    Args:
-        directory: where they are; `None` if there is none that can be written to.
+    `directory`: where they are; `None` if there is none that can be written to.
     """
 
     directory: LineDirectory | None

@@ -41,9 +41,7 @@ _RANKS_OF_SHAPE: Final = 1 << 40
 class PlainBlocks:
     """Emits blocks of finds of one group in one batch of one shard.
 
-    Args:
-        rules: knows the plain ones.
-        match_rows: counts what rules bring, and numbers equal finds.
+    `match_rows`: counts what rules bring, and numbers equal finds.
     """
 
     rules: PlainRules

@@ -31,12 +31,8 @@ class PlainRule:
 class PlainRules:
     """The plain rules of one group in one batch of one shard.
 
-    Args:
-        group: the rules.
-        match_rows: tells whether matches are wanted.
-        status: where matches are counted.
-        live: tells which rules share their keys with another version.
-        snoozed: tells of which something is snoozed.
+    `match_rows`: tells whether matches are wanted. `live`: tells which rules share their keys with
+    another version.
     """
 
     group: SelectorGroup

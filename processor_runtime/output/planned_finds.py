@@ -27,13 +27,9 @@ from processor_runtime.rows.json_text import plain_json_text
 class PlainColumns:
     """Finds of rules whose steps have the same names, in order; one for each rule that has it.
 
-    Args:
-        rules: those that have found something.
-        step_names: the names of their steps.
-        of_rule: of each find the place of its rule.
-        numbers: of each find its place in `found`.
-        ranks: the order of finds of one moment; others of the same shape are in between.
-        found: what was found, by any number of rules each.
+    `of_rule`: of each find the place of its rule. `numbers`: of each find its place in `found`.
+    `ranks`: the order of finds of one moment; others of the same shape are in between. `found`:
+    what was found, by any number of rules each.
     """
 
     rules: Sequence[PlainRule]
@@ -85,9 +81,7 @@ def plain_columns(
 def match_texts(finds: Sequence[PlainColumns], columns: Sequence[str]) -> list[MatchTexts] | None:
     """Return what writes the matches of each of some finds; `None` if they have too many events.
 
-    Args:
-        finds: of one call.
-        columns: those of the stream.
+    `finds`: of one call.
 
     Raises:
         NoJson: their events cannot be put in columns.
@@ -106,11 +100,7 @@ def row_plan(
 ) -> RowPlan | None:
     """Return the rows of finds; `None` if something in them needs a closer look.
 
-    Args:
-        plain: the finds.
-        keys: their keys.
-        written: writes them.
-        first_rank: where their ranks begin.
+    `first_rank`: where their ranks begin.
 
     Raises:
         NoJson: there is something in them that JSON has no form for.
@@ -185,10 +175,7 @@ def selected_texts(
     Columns of one event are taken as they are written there; other expressions are evaluated match
     by match.
 
-    Args:
-        matches: the matches.
-        select: what is selected.
-        wanted: places of the matches that it is for, ascending; others may have NULL.
+    `wanted`: places of the matches that it is for, ascending; others may have NULL.
 
     Raises:
         NoJson: there is something in it that JSON has no form for.

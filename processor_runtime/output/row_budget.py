@@ -54,11 +54,7 @@ class RowBudget:
     def has_room_for(self, limits: RowLimits, rule: str, count: int, most_at_once: int) -> bool:
         """Whether a rule may bring as many rows at events to come, whatever keys they are of.
 
-        Args:
-            limits: of the rule.
-            rule: its id.
-            count: how many rows.
-            most_at_once: how many all rules bring at one event, at most.
+        `most_at_once`: how many all rules bring at one event, at most.
         """
         return most_at_once <= limits.per_event and self._has_room_in_batch(limits, rule, count)
 
@@ -104,10 +100,7 @@ class RowBudget:
     ) -> None:
         """Count rows of events that are complete with them; see `has_room_for`.
 
-        Args:
-            rules: ids of rules.
-            keys: keys.
-            rows: of each row, the places of its rule and its key among these.
+        `rows`: of each row, the places of its rule and its key among these.
         """
         of_rule, of_key = rows
         counts = np.bincount(of_rule, minlength=len(rules)).tolist()

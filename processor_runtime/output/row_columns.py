@@ -5,7 +5,7 @@ finds in columns ──► RowColumns ──► Spark, as it is
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, overload
+from typing import Final, NoReturn, overload
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +37,7 @@ ARROW_SCHEMA: Final = pa.schema(
 class RowColumns(Sequence[OutputRow]):
     """Rows of output in columns.
 
-    Args:
-        batch: columns of `ARROW_SCHEMA`.
+    `batch`: columns of `ARROW_SCHEMA`.
     """
 
     def __init__(self, batch: pa.RecordBatch) -> None:
@@ -67,10 +66,7 @@ class RowColumns(Sequence[OutputRow]):
 class RowLines(Sequence[OutputRow]):
     """Rows of output that are lines of JSON already: they are counted and written, and no more.
 
-    Args:
-        kind: the kind of all of them.
-        count: how many there are.
-        lines: what a file has of them, UTF-8, without the end of the last line.
+    `lines`: what a file has of them, UTF-8, without the end of the last line.
     """
 
     def __init__(self, kind: RowKind, count: int, lines: pa.Buffer) -> None:
@@ -78,13 +74,7 @@ class RowLines(Sequence[OutputRow]):
         self._count = count
         self._lines = lines
 
-    @overload
-    def __getitem__(self, place: int) -> OutputRow: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[OutputRow]: ...
-
-    def __getitem__(self, place: int | slice) -> OutputRow | Sequence[OutputRow]:
+    def __getitem__(self, place: object) -> NoReturn:
         raise TypeError("RowLines is already serialised; it cannot be indexed")
 
     def __len__(self) -> int:

@@ -115,20 +115,8 @@ def _discovery(health: DiscovererHealth) -> DiscoveryReport:
 
 
 def _counters(totals: Totals) -> Counters:
-    return Counters(
-        events=_bounded(totals.events),
-        matches=_bounded(totals.matches),
-        timeouts=_bounded(totals.timeouts),
-        errors=_bounded(totals.errors),
-        late=_bounded(totals.late),
-        left_out=_bounded(totals.left_out),
-        dropped=_bounded(totals.dropped),
-        released=_bounded(totals.released),
-        shadow=_bounded(totals.shadow),
-        suppressed=_bounded(totals.suppressed),
-        grouped=_bounded(totals.grouped),
-        unsuppressed=_bounded(totals.unsuppressed),
-    )
+    counts = {name: _bounded(getattr(totals, name)) for name in Counters.model_fields}
+    return Counters(**counts)
 
 
 def _count(value: int | None) -> int | None:

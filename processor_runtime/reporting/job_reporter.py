@@ -25,13 +25,7 @@ from pydantic import BaseModel
 from contract.asked_keys import AskedKey, KeyAnswers, KeyAnswersReceipt
 from contract.problem_text import first_line
 from contract.report_parts import VersionReport
-from contract.reports import (
-    HeartbeatAnswer,
-    JobRegistration,
-    JobStop,
-    OutputReport,
-    RegisteredJob,
-)
+from contract.reports import HeartbeatAnswer, JobRegistration, JobStop, OutputReport, RegisteredJob
 from discoverers.background_thread import BackgroundThread, FailuresInARow
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
 from discoverers.health import DiscovererHealth
@@ -84,15 +78,10 @@ class _ListedJob(BaseModel):
 class JobReporter(BackgroundThread):
     """Reports a job; a context manager that starts and ends the thread.
 
-    Args:
-        service: where to report to.
-        job: who reports.
-        discovery: gives the status of the source of processors, for each heartbeat.
-        failing_outputs: gives the outputs that cannot be written, likewise.
-        on_superseded: called once, from the reporting thread, when another instance of the job has
-            taken over and this one should stop; receives the reason.
-        clock: the wall clock and waiting.
-        backoff: how long to wait after failures.
+    `discovery`: gives the status of the source of processors, for each heartbeat.
+    `failing_outputs`: gives the outputs that cannot be written, likewise. `on_superseded`: called
+    once, from the reporting thread, when another instance of the job has taken over and this one
+    should stop; receives the reason.
     """
 
     def __init__(  # noqa: PLR0913 - what tests put in has a default
@@ -222,13 +211,7 @@ class JobReporter(BackgroundThread):
             "POST",
             f"/v1/jobs/{registered.id}/heartbeats",
             HeartbeatAnswer,
-            heartbeat(
-                now,
-                part,
-                self._job.instance_id,
-                self._sequence,
-                self._discovery(),
-            ),
+            heartbeat(now, part, self._job.instance_id, self._sequence, self._discovery()),
         )
         self._versions.acknowledge(part, answer)
         self._asked = tuple(answer.asked_keys)

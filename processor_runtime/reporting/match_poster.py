@@ -24,11 +24,7 @@ QUEUE_BYTES: Final = 64_000_000
 BYTES_PER_POST: Final = 1_000_000
 
 _REFUSED_FOR_GOOD: Final = frozenset(
-    {
-        HTTPStatus.BAD_REQUEST,
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-    }
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
 
 _log = logging.getLogger("percept.reporting")
@@ -42,13 +38,7 @@ class _Waiting(NamedTuple):
 class MatchPoster(BackgroundThread):
     """Posts matches of one job; a context manager that starts and ends the thread.
 
-    Args:
-        service: where to post to.
-        stream: the stream of the matches.
-        job: the name of the job that found them.
-        queue_rows: how many may be queued; beyond that the oldest are dropped.
-        clock: waiting.
-        backoff: how long to wait after failures.
+    `queue_rows`: how many may be queued; beyond that the oldest are dropped.
     """
 
     def __init__(  # noqa: PLR0913 - what tests put in has a default

@@ -84,11 +84,8 @@ class RuleService:
     ) -> Answer:
         """Return the answer to a request.
 
-        Args:
-            method: of HTTP.
-            path: from `/v1` on.
-            answer: the model of a successful answer (2xx).
-            body: a model, or JSON text.
+        `path`: from `/v1` on. `answer`: the model of a successful answer (2xx). `body`: a model, or
+        JSON text.
 
         Raises:
             ServiceRefused: there was no answer, or another one.

@@ -36,8 +36,7 @@ _Events = dict[str, list[dict[str, Any]]]
 def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
     """Return a row of a match or a timeout, of any kind, as it is reported.
 
-    Args:
-        row: the columns of an output row; `key`, `output` and `events` are JSON text or `None`.
+    `row`: the columns of an output row; `key`, `output` and `events` are JSON text or `None`.
 
     Raises:
         ValueError: the service would not accept the row, for example because it has no id.
@@ -65,8 +64,7 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
 def reported_group(row: Mapping[str, Any]) -> ReportedGroup:
     """Return a row of kind `group` as it is reported.
 
-    Args:
-        row: the columns of an output row; `output` is JSON text.
+    `row`: the columns of an output row; `output` is JSON text.
 
     Raises:
         ValueError: the service would not accept the row.
@@ -91,8 +89,7 @@ def reported_group(row: Mapping[str, Any]) -> ReportedGroup:
 def failed_at(row: Mapping[str, Any]) -> FailedAt:
     """Return where a rule failed, by the row of its error.
 
-    Args:
-        row: the columns of an output row; `key` and `events` are JSON text or `None`.
+    `row`: the columns of an output row; `key` and `events` are JSON text or `None`.
     """
     event = _json(row["events"], None)
     return FailedAt(

@@ -26,9 +26,7 @@ def mask_quoted(lines: bytes, separator: int) -> bytes:
 
     Opening quotes are masked as well; closing quotes are not.
 
-    Args:
-        lines: whole lines.
-        separator: the code of the character between values.
+    `separator`: the code of the character between values.
 
     Raises:
         NotPlain: Spark could read a quoted value in another way than Polars.

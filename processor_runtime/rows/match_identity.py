@@ -14,10 +14,7 @@ def match_identity(
 ) -> str:
     """Return 32 hexadecimal digits, equal for equal rules, keys and events.
 
-    Args:
-        processor_id: the rule.
-        key: its key, as JSON.
-        events: the events by step, as read from JSON.
+    `key`: its key, as JSON. `events`: the events by step, as read from JSON.
     """
     taken = sorted(json.dumps(event, sort_keys=True) for step in events.values() for event in step)
     name = json.dumps([processor_id, key, taken])

@@ -24,10 +24,7 @@ _CHUNK_BYTES: Final = 16 << 20
 _LONGEST_LINE_BYTES: Final = 4 * _CHUNK_BYTES
 _BYTES_LOOKED_AT: Final = 1 << 16
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_NOT_PLAIN: Final = {
-    b"\r": "lines that end with a carriage return",
-    b"\0": "a character NUL",
-}
+_NOT_PLAIN: Final = {b"\r": "lines that end with a carriage return", b"\0": "a character NUL"}
 """What Spark reads by rules of its own."""
 _SPACES: Final = (b" ", b"\t")
 """Before a number, Polars ignores them, Java does not."""

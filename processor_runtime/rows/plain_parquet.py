@@ -16,12 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from cep.expression.types import PolarsType
-from processor_runtime.rows.plain_form import (
-    AFTER_LAST_INSTANT,
-    FIRST_INSTANT,
-    TIMESTAMP,
-    NotPlain,
-)
+from processor_runtime.rows.plain_form import AFTER_LAST_INSTANT, FIRST_INSTANT, TIMESTAMP, NotPlain
 from processor_runtime.rows.valid_text import with_valid_text
 
 _ROWS: Final = 200_000

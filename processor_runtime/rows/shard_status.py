@@ -5,7 +5,7 @@ shard matcher ──► ShardStatus ──JSON──► driver ──► heartbe
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
@@ -43,6 +43,13 @@ class StoppedRule:
     traceback: str = ""
 
 
+_SUMS: Final = (
+    *("events", "matches", "timeouts", "errors", "left_out", "dropped", "released"),
+    *("shadow", "suppressed", "unsuppressed", "grouped"),
+)
+"""The fields of `RuleCounts` that are added up."""
+
+
 @dataclass(slots=True)
 class RuleCounts:
     """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match.
@@ -74,6 +81,17 @@ class RuleCounts:
     steps: dict[str, StepCounts] = field(default_factory=dict)
     spent: dict[int, int] = field(default_factory=dict)
     gathered: int = 0
+
+    @property
+    def sums(self) -> dict[str, Any]:
+        """What is added up over batches and rules, by name."""
+        return {name: getattr(self, name) for name in _SUMS}
+
+    def add(self, counts: "RuleCounts") -> None:
+        """Add the sums and the funnel of others."""
+        for name, count in counts.sums.items():
+            setattr(self, name, getattr(self, name) + count)
+        self.add_steps(counts.steps)
 
     def add_steps(self, steps: Mapping[str, StepCounts]) -> None:
         """Add to its funnel; what others hold of it does not change."""

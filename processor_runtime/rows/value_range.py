@@ -78,9 +78,7 @@ def _bounds(data_type: PolarsType) -> tuple[int, int] | None:
 def _outside(numbers: pl.Expr, data_type: PolarsType) -> pl.Expr | None:
     """Return whether a value holds anything out of range; `None` where it never can.
 
-    Args:
-        numbers: the value, of the type that `_number_type` makes of its own.
-        data_type: its own type.
+    `numbers`: the value, of the type that `_number_type` makes of its own.
     """
     match data_type:
         case pl.Struct(fields=fields):

@@ -57,12 +57,9 @@ def resolve_lists(
 ) -> tuple[ListInterval, ...]:
     """Return the intervals that follow from a snapshot and those before, by name and time.
 
-    Args:
-        previous: the intervals so far.
-        snapshot: what is published.
-        next_ms: the first event time the snapshot applies to.
-        processed_ms: up to here all events have been processed.
-        oldest_rule_ms: when the oldest version of a rule began; what it names it may still ask.
+    `next_ms`: the first event time the snapshot applies to. `processed_ms`: up to here all events
+    have been processed. `oldest_rule_ms`: when the oldest version of a rule began; what it names it
+    may still ask.
     """
     published = {each.name: each for each in snapshot.lists}
     known = {name: list(group) for name, group in groupby(previous, key=lambda each: each.name)}

@@ -30,9 +30,7 @@ class Phases(Sequence[Phase]):
     The first stands for all time up to `past_ms`, as it was at the end of it. Each phase is
     computed on demand: of thousands of scheduled changes only a few are near.
 
-    Args:
-        intervals: when each rule is active.
-        past_ms: no events up to this time will arrive.
+    `past_ms`: no events up to this time will arrive.
     """
 
     def __init__(self, intervals: Sequence[Interval], past_ms: int = BEGINNING_MS) -> None:

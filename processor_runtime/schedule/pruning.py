@@ -20,11 +20,9 @@ def without_ended(
 ) -> Timeline:
     """Return a timeline without the intervals that no event and no partial match needs any more.
 
-    Args:
-        timeline: the timeline.
-        processed_ms: up to here all events have been processed and all windows closed.
-        idle_rules: rules (`Interval.rule_id`) without partial matches in any shard. The partial
-            matches of a rule that is over are given up by each shard when it is next called.
+    `processed_ms`: up to here all events have been processed and all windows closed. `idle_rules`:
+    rules (`Interval.rule_id`) without partial matches in any shard. The partial matches of a rule
+    that is over are given up by each shard when it is next called.
     """
     kept = tuple(
         interval

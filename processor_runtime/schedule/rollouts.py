@@ -21,10 +21,8 @@ def promoted(
 ) -> tuple[list[Interval], list[Interval]]:
     """Return the intervals of one processor where what was a rollout goes on as published.
 
-    Args:
-        published: what is published, from an event time on or up to one.
-        rollout: the versions that have been tried beside it.
-        next_ms: the first event time for which anything can still be decided.
+    `published`: what is published, from an event time on or up to one. `next_ms`: the first event
+    time for which anything can still be decided.
     """
     running = {
         (item.version, item.digest): item for item in rollout if item.active_until_ms > next_ms
@@ -57,12 +55,10 @@ def sharing(
 ) -> list[Interval]:
     """Return the intervals of one processor, each with the keys for which its finds count.
 
-    Args:
-        published: what is published.
-        rollout: the versions that are or were tried beside it, one at a time.
-        share: of `KEY_SHARES` parts, those whose keys the one that is tried now has.
-        next_ms: the first event time for which anything can still be decided.
-        processed_ms: of event times up to here nothing is asked any more.
+    `rollout`: the versions that are or were tried beside it, one at a time. `share`: of
+    `KEY_SHARES` parts, those whose keys the one that is tried now has. `next_ms`: the first event
+    time for which anything can still be decided. `processed_ms`: of event times up to here nothing
+    is asked any more.
     """
     is_tried = any(_is_running(item, next_ms) for item in rollout)
     first = share if is_tried else 0

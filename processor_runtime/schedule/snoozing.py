@@ -30,11 +30,8 @@ def resolved_snoozes(
 ) -> tuple[Snooze, ...]:
     """Return the snoozes that follow from those before and what is published now.
 
-    Args:
-        before: those so far.
-        snapshot: everything that is published.
-        next_ms: the first event time for which it counts.
-        processed_ms: up to here all events have been processed.
+    `next_ms`: the first event time for which it counts. `processed_ms`: up to here all events have
+    been processed.
     """
     wanted = {(each.id, each.key): each.until_ms for each in snapshot.snoozes}
     found = []

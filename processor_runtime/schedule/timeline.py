@@ -93,13 +93,8 @@ def resolve(
 ) -> Timeline:
     """Return the timeline that follows from a snapshot and the timeline before.
 
-    Args:
-        previous: the timeline so far.
-        snapshot: everything that is published.
-        newest_ms: the newest event time read so far; `None` before the first event. The snapshot
-            applies to later events only.
-        processed_ms: up to here all events have been processed.
-        failures: versions that have failed since then.
+    `newest_ms`: the newest event time read so far; `None` before the first event. The snapshot
+    applies to later events only. `processed_ms`: up to here all events have been processed.
     """
     next_ms = BEGINNING_MS if newest_ms is None else newest_ms + 1
     by_processor = _by_processor(item for item in previous.intervals if item.share is None)
@@ -248,10 +243,7 @@ def _interval(  # noqa: PLR0913 - the parts of one interval
 
 
 def _joined(
-    begun: list[Interval],
-    wanted: list[Interval],
-    next_ms: int,
-    reason: EndReason,
+    begun: list[Interval], wanted: list[Interval], next_ms: int, reason: EndReason
 ) -> Iterator[Interval]:
     """Yield started intervals up to now and wanted ones from now on; continuing ones are kept."""
     future = [
@@ -280,9 +272,7 @@ def _joined(
 
 
 def _end_reason(
-    processor: SnapshotProcessor | None,
-    begun: list[Interval],
-    barred: set[tuple[str, int, str]],
+    processor: SnapshotProcessor | None, begun: list[Interval], barred: set[tuple[str, int, str]]
 ) -> EndReason:
     """Return why the last interval that has begun would end now, if it does."""
     if begun and (begun[-1].processor_id, begun[-1].version, begun[-1].digest) in barred:

@@ -25,8 +25,7 @@ _SLICE_ERROR: Final = 0.01
 class BatchFrame:
     """The rows of a batch as a frame; see `alerting.alert_decisions.BatchRows`.
 
-    Args:
-        frame: the rows, evaluated and persisted.
+    `frame`: the rows, evaluated and persisted.
     """
 
     def __init__(self, frame: DataFrame) -> None:

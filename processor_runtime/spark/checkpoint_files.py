@@ -45,8 +45,7 @@ class CheckpointFiles:
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, `None` if it does not exist.
 
-        Args:
-            name: relative to the checkpoint, such as `epochs/17`.
+        `name`: relative to the checkpoint, such as `epochs/17`.
 
         Raises:
             CheckpointDamaged: it does not have the checksum that the file system keeps beside it.

@@ -21,12 +21,7 @@ _PACKAGE: Final = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 
 def write_directly(spark: SparkSession, files: CheckpointFiles) -> None:
-    """Let queries of this session write a local checkpoint so; a class that was chosen is kept.
-
-    Args:
-        spark: the session.
-        files: the checkpoint.
-    """
+    """Let queries of this session write a local checkpoint so; a class that was chosen is kept."""
     chosen = spark.conf.get(SETTING, None)
     ours = f"{_PACKAGE}.{_CLASS}"
     if chosen not in {None, ours}:

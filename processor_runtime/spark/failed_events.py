@@ -28,9 +28,7 @@ _LARGEST_BYTES: Final = 100_000
 def failed_events(rows: DataFrame, failures: Sequence[Quarantine]) -> dict[VersionOf, FailedAt]:
     """Return where versions have failed, as far as the rows of their batch tell.
 
-    Args:
-        rows: all rows of the batch, evaluated and persisted.
-        failures: what its shards have stopped.
+    `rows`: all rows of the batch, evaluated and persisted.
     """
     since_ms: dict[VersionOf, int] = {}
     for each in failures:

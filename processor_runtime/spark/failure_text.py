@@ -66,12 +66,7 @@ def without(text: str, secrets: Iterable[str]) -> str:
 
 
 def secrets_of(document: Mapping[str, Any], environment: Mapping[str, str]) -> frozenset[str]:
-    """Return what must not be shown of a job file: secret options, and variables named as `…_env`.
-
-    Args:
-        document: the job file as data.
-        environment: the variables it names.
-    """
+    """Return the secrets of a job file: secret options, and variables named as `…_env`."""
     found = set(_secrets(document, environment))
     # A setting such as sasl.jaas.config holds the password between quotes.
     found |= {inner for value in found for inner in re.findall(r'"([^"]+)"', value)}

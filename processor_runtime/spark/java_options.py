@@ -50,9 +50,7 @@ _OUT_OF_SIGHT: Final = re.compile(
 def java_options(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return the setting with the options to be chosen; nothing if there is none.
 
-    Args:
-        settings: of the job file.
-        environment: variables of the process that starts Java.
+    `environment`: variables of the process that starts Java.
     """
     if not settings.get("spark.master", "local").startswith("local"):
         return {}

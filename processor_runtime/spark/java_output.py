@@ -59,10 +59,8 @@ def java_output_to(path: Path) -> Iterator[None]:
 def with_java_output(reason: str, log: Path, *, since: int) -> str:
     """Return the reason of a failure; of a connection that broke off, what Java said of it.
 
-    Args:
-        reason: what was passed on, as `ending_text` tells it.
-        log: where Spark's Java process writes.
-        since: how long the log was when that process began.
+    `reason`: what was passed on, as `ending_text` tells it. `since`: how long the log was when that
+    process began.
     """
     if not _BROKEN_OFF.match(reason):
         return reason

@@ -99,12 +99,8 @@ class _Parts:
 class StreamingJob:
     """One run of a job.
 
-    Args:
-        spark: the session.
-        job_file: what to run.
-        environment: the variables that the job file names.
-        on_batch: called with each batch when it is done, from the thread that runs batches.
-        on_failure: called with each batch that has ended early, and why, from that thread.
+    `on_batch`: called with each batch when it is done, from the thread that runs batches.
+    `on_failure`: called with each batch that has ended early, and why, from that thread.
     """
 
     spark: SparkSession
@@ -252,10 +248,7 @@ class StreamingJob:
     def _runs_again(self, parts: _Parts, defined: StreamDefinition, *, closes: bool) -> bool:
         """Run one query; return whether another should follow, as something has changed.
 
-        Args:
-            parts: what lasts.
-            defined: the stream as the query reads it.
-            closes: run one batch, which ends everything that is open.
+        `closes`: run one batch, which ends everything that is open.
         """
         if problems := list(misfits(self.job_file, defined)):
             raise StreamMismatch(problems)
@@ -354,9 +347,7 @@ class StreamingJob:
         if self.job_file.time.by == "processing":
             return TimeRules(column=None)
         return TimeRules(
-            stream.event_time_column,
-            stream.allowed_delay_ms,
-            self.job_file.time.max_future_skew_ms,
+            stream.event_time_column, stream.allowed_delay_ms, self.job_file.time.max_future_skew_ms
         )
 
     def _done(self, parts: _Parts, done: BatchDone) -> None:

@@ -44,12 +44,7 @@ class QueryEnding(Exception):
 
 @dataclass(slots=True)
 class StreamWatch:
-    """Returns the newest snapshot, as long as it has the stream definition of the query.
-
-    Args:
-        newest: returns the newest snapshot.
-        stream: the definition of the stream that the query uses.
-    """
+    """Returns the newest snapshot, as long as it has the stream definition of the query."""
 
     newest: Callable[[], Snapshot | None]
     stream: StreamDefinition
@@ -88,14 +83,7 @@ class WallClock:
 class JobQuery:
     """A query that can be ended between two batches, from any thread.
 
-    Args:
-        rows: the streaming frame of output rows.
-        batches: what is done with each batch.
-        watch: tells whether the stream has changed.
-        name: what Spark calls the query.
-        checkpoint: its checkpoint.
-        trigger: when batches begin.
-        clock: what Spark waits by.
+    `watch`: tells whether the stream has changed.
     """
 
     rows: DataFrame

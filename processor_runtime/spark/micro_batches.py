@@ -74,24 +74,12 @@ class BatchDone:
 class MicroBatches:
     """The function that Spark calls with each micro-batch of a job.
 
-    Args:
-        spark: the session.
-        files: the checkpoint.
-        shipped: what workers are sent.
-        pins: what batches run with.
-        latest: gives the newest snapshot; `None` keeps what ran last.
-        outputs: where rows go.
-        progress: what is added up.
-        on_batch: called with each batch when it is done.
-        on_begin: called when a batch begins.
-        on_failure: called with each batch that has ended early, and why.
-        check: looks at what a batch is to read, and returns rows of output about it.
-        search: who makes workers die, if they do.
-        limits: what code of processors may take.
-        fails_on_error: whether a processor that cannot run ends the job.
-        has_ticks: whether the query has a source of ticks.
-        asked: gives the keys that somebody asks about.
-        tells_events: whether the status of the job has the events at which rules fail.
+    `latest`: gives the newest snapshot; `None` keeps what ran last. `on_batch`: called with each
+    batch when it is done. `on_begin`: called when a batch begins. `on_failure`: called with each
+    batch that has ended early, and why. `check`: looks at what a batch is to read, and returns rows
+    of output about it. `search`: who makes workers die, if they do. `fails_on_error`: whether a
+    processor that cannot run ends the job. `has_ticks`: whether the query has a source of ticks.
+    `tells_events`: whether the status of the job has the events at which rules fail.
     """
 
     spark: SparkSession
@@ -218,9 +206,7 @@ class MicroBatches:
             _log.warning("rule %s is throttled: its budget is spent", rule)
         for rule in sorted(alerted.overflowing):
             _log.warning(
-                "rule %s has more than %d groups at once: all others are one",
-                rule,
-                MOST_GROUPS,
+                "rule %s has more than %d groups at once: all others are one", rule, MOST_GROUPS
             )
         self._warn_of_unsuppressed(statuses)
         return alerted.state

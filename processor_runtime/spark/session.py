@@ -94,11 +94,7 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
             [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
     builder = SparkSession.builder.appName(name)
-    defaults = {
-        **_SETTINGS,
-        **java_options(settings, os.environ),
-        "spark.pyspark.python": python,
-    }
+    defaults = {**_SETTINGS, **java_options(settings, os.environ), "spark.pyspark.python": python}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:
@@ -167,23 +163,14 @@ def end_session(spark: SparkSession) -> None:
 
 
 def ship_packages(spark: SparkSession, directory: Path) -> None:
-    """Send Percept's own packages to the executors; what they depend on must be installed there.
-
-    Args:
-        spark: the session.
-        directory: where to write the archive.
-    """
+    """Send Percept's own packages to the executors; what they depend on must be installed there."""
     if str(spark.sparkContext.master).startswith("local"):
         return
     spark.sparkContext.addPyFile(str(package_archive(directory)))
 
 
 def package_archive(directory: Path) -> Path:
-    """Write Percept's packages, as far as workers import them, into an archive and return it.
-
-    Args:
-        directory: where to write it.
-    """
+    """Write Percept's packages, as far as workers import them, into an archive and return it."""
     archive = directory / "percept-packages.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         for package in _PACKAGES:

@@ -16,9 +16,7 @@ _KEPT: Final = 2
 class ShippedFiles:
     """The files a job has sent to its workers, by name.
 
-    Args:
-        spark: the session.
-        directory: where they are until they are withdrawn; workers fetch them from there.
+    `directory`: where they are until they are withdrawn; workers fetch them from there.
     """
 
     def __init__(self, spark: SparkSession, directory: Path) -> None:
@@ -29,8 +27,7 @@ class ShippedFiles:
     def ship(self, files: Mapping[str, Callable[[], bytes]]) -> None:
         """Make all that a batch needs available to the workers from the next task on.
 
-        Args:
-            files: by a name that is unique to the content, what reads it; called for new ones.
+        `files`: by a name that is unique to the content, what reads it; called for new ones.
         """
         there = frozenset[str]().union(*self._sets)
         for name in files.keys() - there:

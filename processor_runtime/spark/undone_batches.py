@@ -24,11 +24,7 @@ def plan_retry(
 ) -> None:
     """Decide how a batch is run again.
 
-    Args:
-        undone: what became of it.
-        files: the checkpoint.
-        search: what is known of who makes workers die.
-        fails_on_error: whether a rule that fails ends the job.
+    `fails_on_error`: whether a rule that fails ends the job.
 
     Raises:
         RuleFailed: a rule is to blame, and the job is set to fail then.

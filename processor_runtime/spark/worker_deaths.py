@@ -32,8 +32,6 @@ class BatchUndone(Exception):
 def death_in(text: str, call_seconds: float) -> Death | None:
     """Return how a worker died, if that is why a batch has failed; `None` if it is not.
 
-    Args:
-        text: all that Spark says of the failure.
-        call_seconds: how long a call of a rule's code could take.
+    `call_seconds`: how long a call of a rule's code could take.
     """
     return read_death(text, call_seconds) if _DIED.search(text) else None

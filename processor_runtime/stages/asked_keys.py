@@ -77,11 +77,8 @@ def answer(
 ) -> KeyAnswer:
     """Return what a shard tells of a key.
 
-    Args:
-        question: the question.
-        group: its rules; `None` if the question is about no key.
-        found: what is open for the key after the batch, by rule.
-        clock: the time of the batch.
+    `group`: its rules; `None` if the question is about no key. `found`: what is open for the key
+    after the batch, by rule.
     """
     told: list[OpenPartialMatch] = []
     own = {} if group is None else _rules_of(group, question.processor_id)
@@ -156,9 +153,7 @@ class _NoKey(ValueError):
 def _key_as_written(values: Sequence[Any], types: Sequence[pl.DataType]) -> tuple[Any, ...]:
     """Return a key as the matcher has it.
 
-    Args:
-        values: as JSON has them; a number, a truth value or a time may also be a text.
-        types: those of the columns of the key.
+    `values`: as JSON has them; a number, a truth value or a time may also be a text.
 
     Raises:
         _NoKey: there are more or fewer than columns, or one is not of its type.

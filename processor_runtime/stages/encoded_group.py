@@ -44,13 +44,8 @@ def match_encoded(
 ) -> "EncodedBatch | None":
     """Match a batch; `None` if it cannot be done so, with nothing changed.
 
-    Args:
-        group: the rules.
-        kept: the layouts of keys.
-        keys: the keys of the batch, those of the events first.
-        parts: its events, one part at most.
-        span_ms: from the time of the batch before to that of this one.
-
+    `keys`: the keys of the batch, those of the events first. `parts`: its events, one part at most.
+    `span_ms`: from the time of the batch before to that of this one.
     """
     first, last = map(group.phases.at, span_ms)
     if first != last or any(part.phase != first or part.failing for part in parts):

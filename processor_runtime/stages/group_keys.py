@@ -35,13 +35,7 @@ _BUCKETS_SWEPT: Final = 48
 
 @dataclass(slots=True)
 class GroupKeys:
-    """The keys of a group during one batch.
-
-    Args:
-        compiled: the rules of the group.
-        state: the state of the group in this shard.
-        header: what the shard keeps of the group.
-    """
+    """The keys of a group during one batch."""
 
     compiled: CompiledGroup
     state: KeyedState

@@ -43,11 +43,8 @@ if TYPE_CHECKING:
 class GroupMatcher:
     """One batch of one group in one shard.
 
-    Args:
-        group: the rules; its matcher is empty, and is left empty.
-        state: the state of the group in this shard.
-        order_by: order of events of equal time.
-        asked: keys that somebody asks about, as bytes.
+    `group`: the rules; its matcher is empty, and is left empty. `order_by`: order of events of
+    equal time. `asked`: keys that somebody asks about, as bytes.
     """
 
     group: SelectorGroup
@@ -84,11 +81,8 @@ class GroupMatcher:
         Each list is what one event, or one advance of time, has brought, a block what many have.
         Rules may be stopped in between. All else here holds once the last has been taken.
 
-        Args:
-            arrived: the blocks that came in this batch.
-            watermark_ms: how far events are complete.
-            closes: no event comes after these: partial matches that are open then are given up, and
-                the matches found by that, each with the time of its last event, come at the end.
+        `closes`: no event comes after these: partial matches that are open then are given up, and
+        the matches found by that, each with the time of its last event, come at the end.
         """
         events = self._waiting.take(watermark_ms, arrived, self.order_by)
         if events is not None and events.columns != [TIME, *self._compiled.columns]:
@@ -239,9 +233,7 @@ class GroupMatcher:
         return self.keys.take(keys, watermark_ms, also)
 
     def _match_encoded(
-        self,
-        parts: Sequence[RelevantEvents],
-        watermark_ms: int,
+        self, parts: Sequence[RelevantEvents], watermark_ms: int
     ) -> "EncodedBatch | None":
         """Match the whole batch in compiled code; `None` if it has to go another way."""
         if self.asked or len(parts) > 1:

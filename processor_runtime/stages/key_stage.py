@@ -27,12 +27,11 @@ from processor_runtime.output.events.unusable_events import (
 )
 from processor_runtime.output.row_chunks import RowChunks
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
-from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
+from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_hashes, shard_of
 from processor_runtime.rows.shard_status import EventCounts
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.stages.key_shards import key_shards
 
 TICK: Final = "_tick"
 """Column that is not 0 where a row is no event, but lets time go on without one."""
@@ -56,13 +55,7 @@ class KeyStageSettings:
 
 @dataclass(slots=True)
 class KeyStage:
-    """The first stage for one partition of one micro-batch.
-
-    Args:
-        rules: the rules.
-        settings: how to work.
-        clock: the time of the batch.
-    """
+    """The first stage for one partition of one micro-batch."""
 
     rules: RuleSet
     settings: KeyStageSettings
@@ -183,3 +176,18 @@ class KeyStage:
             return self._shards(group, events)
         shard = shard_of(key_hash(group.id, key_bytes(())), self.settings.shards)
         return pl.repeat(shard, len(events), dtype=pl.Int32, eager=True).alias("_shard")
+
+
+def key_shards(group: str, keys: pl.DataFrame, shards: int) -> pl.Series:
+    """Return the shard of each event, as column `_shard`.
+
+    `keys`: the key of each event, a column for each part.
+
+    Raises:
+        StateEncodingError: a value is of a type that has no encoding.
+    """
+    distinct = keys.unique()
+    hashes = key_hashes(group, map(key_bytes, distinct.iter_rows()))
+    by_key = distinct.with_columns(pl.Series("_shard", shard_of(hashes, shards), dtype=pl.Int32))
+    found = keys.join(by_key, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")
+    return found.get_column("_shard")

@@ -46,15 +46,7 @@ class _Cut:
 class MatchEmitter:
     """Emits the finds of one group in one batch of one shard.
 
-    Args:
-        group: the rules; those that fail are stopped in its matcher.
-        match_rows: makes rows of finds.
-        rows: where they go.
-        status: where finds are counted.
-        errors: gets the rules that fail.
-        live: tells which finds count.
-        suppressor: tells which of them go out.
-        snoozed: tells which do not, whatever their rules say.
+    `group`: the rules; those that fail are stopped in its matcher.
     """
 
     group: SelectorGroup
@@ -79,8 +71,7 @@ class MatchEmitter:
     def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
         """Emit what was found; yield full chunks of rows.
 
-        Args:
-            found: what one event, or one advance of time, has brought; or what many have.
+        `found`: what one event, or one advance of time, has brought; or what many have.
 
         Raises:
             RuleFailed: a rule failed, and the job is set to fail then.

@@ -83,9 +83,8 @@ class OpenCounts:
     def funnel(self, stopped: Iterable[StoppedRule]) -> dict[str, dict[str, StepCounts]]:
         """Return the funnel of this batch by rule and step, before the state is saved.
 
-        Args:
-            stopped: the rules that were stopped in this batch: what they had open on keys that this
-                batch is not about is given up, too.
+        `stopped`: the rules that were stopped in this batch: what they had open on keys that this
+        batch is not about is given up, too.
         """
         still_open = self.open_steps()
         for rule in stopped:

@@ -45,9 +45,7 @@ class RelevantEvents:
 def relevant_events(group: SelectorGroup, events: pl.DataFrame) -> Iterator[RelevantEvents]:
     """Yield the relevant events, split where phases begin and where something fails.
 
-    Args:
-        group: the rules.
-        events: column `TIME` and those of the stream, in order of time.
+    `events`: column `TIME` and those of the stream, in order of time.
     """
     times = events.get_column(TIME)
     begin = 0
@@ -59,10 +57,7 @@ def relevant_events(group: SelectorGroup, events: pl.DataFrame) -> Iterator[Rele
 
 
 def _of_phase(
-    group: SelectorGroup,
-    phase: int,
-    events: pl.DataFrame,
-    without: frozenset[int] | None = None,
+    group: SelectorGroup, phase: int, events: pl.DataFrame, without: frozenset[int] | None = None
 ) -> Iterator[RelevantEvents]:
     """Yield the events of one phase; see `PredicateIndex.classify` for `without`."""
     while len(events):
@@ -146,10 +141,7 @@ def _without_key(
 
 
 def _failing(
-    phase: int,
-    event: pl.DataFrame,
-    key: tuple[Any, ...] | None,
-    failures: list[tuple[str, Any]],
+    phase: int, event: pl.DataFrame, key: tuple[Any, ...] | None, failures: list[tuple[str, Any]]
 ) -> RelevantEvents:
     (row,) = event.rows()
     failing = tuple(Failing(rule, error, event_time_ms(row), key, row) for rule, error in failures)

@@ -43,12 +43,8 @@ class FailureSite:
 class RuleErrors:
     """Tells of failures in one batch of one shard.
 
-    Args:
-        clock: the time of the batch.
-        columns: the columns of the stream.
-        rows: where error rows go; `None` if no output wants them.
-        status: where they are counted.
-        end_job: whether the first failure ends the job.
+    `rows`: where error rows go; `None` if no output wants them. `end_job`: whether the first
+    failure ends the job.
     """
 
     clock: BatchClock

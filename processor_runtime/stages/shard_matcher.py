@@ -61,15 +61,7 @@ class MatchSettings:
 
 @dataclass(slots=True)
 class ShardMatcher:
-    """One micro-batch of one shard.
-
-    Args:
-        shard: its number.
-        rules: the rules of the batch.
-        state: the state of the shard.
-        clock: the time of the batch.
-        settings: how to work.
-    """
+    """One micro-batch of one shard."""
 
     shard: int
     rules: RuleSet
@@ -112,9 +104,7 @@ class ShardMatcher:
         `status` is complete, and `next_wake_ms` is the watermark at which the shard wants to be
         called even if nothing comes.
 
-        Args:
-            arrived: the blocks.
-            asked: questions about keys of this shard; the status has the answers.
+        `asked`: questions about keys of this shard; the status has the answers.
 
         Raises:
             RuleFailed: a rule failed, and the job is set to fail then.

@@ -22,10 +22,7 @@ _CHANGED_PER_RESIZED: Final = 8
 def next_count(keys: int, buckets: int, changed: int) -> int:
     """Return how many buckets there shall be.
 
-    Args:
-        keys: how many keys there are.
-        buckets: how many buckets.
-        changed: how many keys this batch has put or removed.
+    `changed`: how many keys this batch has put or removed.
     """
     wanted = max(1, -(-keys // KEYS_PER_BUCKET))
     most = _ALWAYS_RESIZED + changed // _CHANGED_PER_RESIZED
@@ -48,9 +45,7 @@ def emptied_and_filled(keys: Numbers, count: int) -> tuple[set[int], set[int]]:
 
     Beside the second these may be new ones.
 
-    Args:
-        keys: how many keys each bucket has.
-        count: how many buckets there are to be.
+    `keys`: how many keys each bucket has.
     """
     before = len(keys)
     emptied = {origin(number, before) for number in range(before, count)}

@@ -118,13 +118,7 @@ class BucketIndex:
 
     def columns(self) -> list[npt.NDArray[Any]]:
         """Return the columns in the order of the fields of an entry."""
-        return [
-            self.deadlines_ms,
-            self.oldest_layouts,
-            self.keys,
-            self.sizes_bytes,
-            self.hold_back,
-        ]
+        return [self.deadlines_ms, self.oldest_layouts, self.keys, self.sizes_bytes, self.hold_back]
 
 
 def read_index(data: bytes) -> BucketIndex:

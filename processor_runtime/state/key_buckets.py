@@ -68,11 +68,8 @@ class PackedKeys:
 class HeldEntries:
     """What keys hold after a batch, in their order; those without bytes hold nothing.
 
-    Args:
-        data: their entries, one after the other.
-        begins: where each begins; one more at the end.
-        deadlines_ms: when the next window of each closes, or `NEVER`.
-        hold_back: whether finished matches wait in it.
+    `begins`: where each begins; one more at the end. `deadlines_ms`: when the next window of each
+    closes, or `NEVER`. `hold_back`: whether finished matches wait in it.
     """
 
     data: bytes
@@ -139,13 +136,8 @@ class KeyPlace:
 class BatchKeys:
     """The keys of a batch, those that were asked for first, and the buckets that they are in.
 
-    Args:
-        place: where keys are; its index is changed by `save`.
-        wanted: the keys that were asked for.
-        hashes: the hash of each of these.
-        data: the buckets that were read.
-        rows: the rows of these buckets.
-        places: of each key of the batch its row, or `_NO_ROW`.
+    `place`: where keys are; its index is changed by `save`. `places`: of each key of the batch its
+    row, or `_NO_ROW`.
     """
 
     place: KeyPlace
@@ -190,9 +182,7 @@ class BatchKeys:
     def save(self, held: HeldEntries, layout: int) -> None:
         """Write what keys hold now, and keep the index true.
 
-        Args:
-            held: what they hold.
-            layout: the number of the layout it is written under.
+        `layout`: the number of the layout it is written under.
         """
         index = self.place.index
         known, has = self.places != _NO_ROW, held.begins[1:] > held.begins[:-1]
@@ -279,14 +269,10 @@ def take_keys(  # noqa: PLR0913 - what a batch wants
 ) -> BatchKeys:
     """Return some keys, those with windows due, and some with old layouts.
 
-    Args:
-        place: where keys are.
-        keys: the keys with events in this batch, each once.
-        due_ms: windows are due up to here.
-        older_than_layout: keys that were written under older layouts are included, a few buckets at
-            a time, so that the state of removed rules is freed eventually.
-        sweep: the largest number of buckets for that.
-        also: keys that are included beside these.
+    `keys`: the keys with events in this batch, each once. `due_ms`: windows are due up to here.
+    `older_than_layout`: keys that were written under older layouts are included, a few buckets at a
+    time, so that the state of removed rules is freed eventually. `sweep`: the largest number of
+    buckets for that. `also`: keys that are included beside these.
 
     Raises:
         LookupError: the state lacks a bucket.
@@ -336,10 +322,7 @@ def _places_of(keys: PackedKeys, hashes: NDArray[np.uint64], data: bytes, rows: 
 def _rows_of(data: bytes, borders: Numbers, numbers: Numbers) -> Numbers:
     """Return the rows of buckets that stand one after the other.
 
-    Args:
-        data: the buckets.
-        borders: where each begins, and the end.
-        numbers: their numbers.
+    `borders`: where each begins, and the end.
 
     Raises:
         StateEncodingError: one is corrupt.

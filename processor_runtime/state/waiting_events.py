@@ -37,13 +37,7 @@ class WaitingBlock:
 
 @dataclass(slots=True)
 class WaitingEvents:
-    """The waiting blocks, during one batch of one shard.
-
-    Args:
-        group: the selector group.
-        state: where blocks are kept.
-        blocks: the blocks waiting since the batch before.
-    """
+    """The waiting blocks, during one batch of one shard."""
 
     group: str
     state: KeyedState
@@ -93,10 +87,7 @@ class WaitingEvents:
         return self._in_order(due, watermark_ms, order_by)
 
     def _in_order(
-        self,
-        due: list[tuple[Arrival, pl.DataFrame]],
-        watermark_ms: int,
-        order_by: Sequence[str],
+        self, due: list[tuple[Arrival, pl.DataFrame]], watermark_ms: int, order_by: Sequence[str]
     ) -> pl.DataFrame:
         due.sort(key=lambda item: item[0])
         ready = []

@@ -57,10 +57,8 @@ class CodeWatch:
     def start(self, path: Path | None, limits: WorkerLimits) -> None:
         """Watch over this process from now on; may be repeated with other limits.
 
-        Args:
-            path: the file for notes, which the parent of this process reads when it has
-                died; `None` if nobody does.
-            limits: what code may take.
+        `path`: the file for notes, which the parent of this process reads when it has died; `None`
+        if nobody does.
         """
         self._limits = limits
         limit_memory(limits.memory_bytes)
@@ -146,9 +144,6 @@ class CodeCall:
     """One piece of code of a rule; a context manager, entered for every call of it.
 
     Whatever the code raises that is no `Exception` comes out as `CodeEnded`.
-
-    Args:
-        code: whose it is and what it is for.
     """
 
     __slots__ = ("text",)

@@ -67,9 +67,7 @@ def reason_text(reason: str) -> str:
 def read_death(text: str, call_seconds: float) -> Death:
     """Return how a process died.
 
-    Args:
-        text: the report of it, with the content of its file in it.
-        call_seconds: how long a call could take.
+    `text`: the report of it, with the content of its file in it.
     """
     noted = _NOTE.search(text)
     if noted is None or noted[1] != chr(AT_WORK):

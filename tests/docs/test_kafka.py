@@ -30,9 +30,10 @@ VARIABLES = {
 def test_the_secured_job_file_passes_the_check_with_and_without_a_clients_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    job_file, *_ = (each.text for each in fences(PAGE) if each.language == "yaml")
     found = [each for each in fences(PAGE) if each.heading == "Security"]
-    job_file, certificate = (each.text for each in found if each.language == "yaml")
-    assert "hush" not in job_file + certificate
+    login, certificate = (each.text for each in found if each.language == "yaml")
+    assert "hush" not in job_file + login + certificate
     authority = Authority(tmp_path, "ca")
     authority.sign("client", password=VARIABLES["KAFKA_KEY_PASSWORD"])
     for name, value in VARIABLES.items():
@@ -40,7 +41,7 @@ def test_the_secured_job_file_passes_the_check_with_and_without_a_clients_certif
     (tmp_path / "rules").mkdir()
     job = yaml.safe_load(job_file)
     parts = [job["source"]["options"], job["outputs"][0]["options"]]
-    for added in (yaml.safe_load(text) for text in ("{}", certificate)):
+    for added in (yaml.safe_load(text) for text in (login, certificate)):
         for options in parts:
             options.update(added)
         text = yaml.safe_dump(job).replace(FOLDER, str(tmp_path))

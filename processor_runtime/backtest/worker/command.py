@@ -20,6 +20,7 @@ from rich.logging import RichHandler
 from cep.pattern.problems import type_remedy
 from cep.signing.keys import SigningKeys
 from contract.problem_text import problem_text
+from processor_runtime.backtest.command import SigningKeysText
 from processor_runtime.backtest.worker.archives import BadArchive, read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
 from processor_runtime.job_file.service import ServiceConnection
@@ -70,14 +71,7 @@ def work(  # noqa: PLR0913 - the options of one command
         int | None,
         typer.Option(min=200, help="Memory that a backtest may take, on Linux. [what there is]"),
     ] = None,
-    signing_keys: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PERCEPT_SIGNING_KEYS",
-            help="Keys that Python code in rules is signed with.",
-            show_envvar=True,
-        ),
-    ] = None,
+    signing_keys: SigningKeysText = None,
 ) -> None:
     """Run the backtests that are asked for at the rule service, until it is stopped (Ctrl-C).
 

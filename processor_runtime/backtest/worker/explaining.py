@@ -27,10 +27,7 @@ from processor_runtime.backtest.given_lists import GivenLists
 def asked_rule(task: BacktestTask, lists: GivenLists, signing_keys: SigningKeys | None) -> Rule:
     """Return the rule that a question is about, ready to run.
 
-    Args:
-        task: the rule and its stream.
-        lists: those that the rule names.
-        signing_keys: that Python code in it is signed with; without any, code is refused.
+    `signing_keys`: that Python code in it is signed with; without any, code is refused.
 
     Raises:
         PatternError: code of the rule is refused: it is not signed for it with one of the keys.
@@ -41,20 +38,11 @@ def asked_rule(task: BacktestTask, lists: GivenLists, signing_keys: SigningKeys 
 
 
 def explanation(
-    task: BacktestTask,
-    question: KeyQuestion,
-    rule: Rule,
-    files: Sequence[Path],
-    most_events: int,
+    task: BacktestTask, question: KeyQuestion, rule: Rule, files: Sequence[Path], most_events: int
 ) -> SpanReport:
     """Return the answer to a question.
 
-    Args:
-        task: the stream and the span.
-        question: what is asked.
-        rule: what it is about.
-        files: the archive.
-        most_events: how many events that bear on the span may be read.
+    `most_events`: how many events that bear on the span may be read.
 
     Raises:
         UnreadableEvents: a file is none of events.

@@ -74,10 +74,7 @@ def _with_short_examples(rule: RuleReport) -> RuleReport:
 
 
 def _with_short_events(match: FoundExample) -> FoundExample:
-    shorter = {
-        "output": shortened_output(match.output),
-        "events": shortened_events(match.events),
-    }
+    shorter = {"output": shortened_output(match.output), "events": shortened_events(match.events)}
     return match.model_copy(update=shorter)
 
 

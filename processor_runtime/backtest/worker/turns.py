@@ -75,13 +75,9 @@ class _Stopped(Exception):
 class Worker:
     """Runs the backtests of the streams whose archives it has.
 
-    Args:
-        service: where backtests are claimed.
-        name: of this worker.
-        archives: by stream.
-        limits: of each backtest.
-        signing_keys: that Python code in rules is signed with; without any it does not run.
-        stop: set when it is to stop; the backtest under way is then given to another one.
+    `archives`: by stream. `signing_keys`: that Python code in rules is signed with; without any it
+    does not run. `stop`: set when it is to stop; the backtest under way is then given to another
+    one.
     """
 
     service: RuleService

@@ -43,11 +43,7 @@ def fitted(
 ) -> Any:
     """Return a value as the writer takes it.
 
-    Args:
-        value: of JSON.
-        schema: what is wanted.
-        place: the field, in messages.
-        known: types with names that have come so far.
+    `value`: of JSON.
 
     Raises:
         Unfit: it is of another type.

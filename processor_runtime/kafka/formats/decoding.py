@@ -80,10 +80,7 @@ def check_form(form: ValueForm) -> None:
 def with_json(batch: pa.RecordBatch, form: ValueForm, schema: pa.Schema) -> pa.RecordBatch:
     """Return records with the JSON of their values beside them.
 
-    Args:
-        batch: with a column `value`.
-        form: how values are written.
-        schema: the columns of the batch, `decoded` and `unreadable`.
+    `batch`: with a column `value`. `schema`: the columns of the batch, `decoded` and `unreadable`.
 
     Raises:
         KafkaFailed: the registry does not answer.
@@ -206,9 +203,6 @@ class ProtobufMessages:
     """Reads Protobuf messages of Confluent's wire format, without generated classes.
 
     Confluent's deserializer wants one class for all values; it is asked for the descriptors alone.
-
-    Args:
-        schemas: gives schemas by their ids.
     """
 
     schemas: Any

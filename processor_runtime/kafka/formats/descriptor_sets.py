@@ -28,9 +28,7 @@ _KNOWN_EVERYWHERE: Final = ("google/protobuf/", "google/type/", "confluent/")
 class DescriptorSet:
     """A file of messages, and what it imports.
 
-    Args:
-        rows: the name of the file whose first message rows are.
-        files: all files by their names.
+    `rows`: the name of the file whose first message rows are.
     """
 
     rows: str
@@ -40,8 +38,7 @@ class DescriptorSet:
     def of(cls, written: str) -> "DescriptorSet":
         """Return the set in a file.
 
-        Args:
-            written: what is in the file, as Base64.
+        `written`: what is in the file, as Base64.
 
         Raises:
             KafkaOptionError: it is none, or lacks what rows need.

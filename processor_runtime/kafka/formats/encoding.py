@@ -70,11 +70,7 @@ def check_output_form(form: OutputForm) -> None:
 
 @dataclass(slots=True)
 class RowEncoder:
-    """Writes rows by one schema, which it asks for with the first of them.
-
-    Args:
-        form: how they are written.
-    """
+    """Writes rows by one schema, which it asks for with the first of them."""
 
     form: OutputForm
     _encode: Callable[[dict[str, Any]], bytes] | None = field(init=False, default=None)
@@ -83,8 +79,7 @@ class RowEncoder:
     def __call__(self, text: str) -> bytes:
         """Return the value of a row.
 
-        Args:
-            text: the row as JSON.
+        `text`: the row as JSON.
 
         Raises:
             KafkaFailed: the row does not fit the schema, or the registry refuses.

@@ -28,8 +28,7 @@ _NUMBERS: Final = (
 def registry_client(settings: Mapping[str, str]) -> SchemaRegistryClient:
     """Return a client; it connects when it is asked for something.
 
-    Args:
-        settings: of Confluent's client, `url` among them.
+    `settings`: of Confluent's client, `url` among them.
 
     Raises:
         KafkaOptionError: it does not know one, or cannot use its value.
@@ -47,8 +46,7 @@ def registry_client(settings: Mapping[str, str]) -> SchemaRegistryClient:
 def registry_failures(where: str) -> Iterator[None]:
     """Raise what a registry answers, or that it does not, as an error of Kafka.
 
-    Args:
-        where: its settings are, such as `source.schema_registry`.
+    `where`: its settings are, such as `source.schema_registry`.
 
     Raises:
         KafkaFailed: the registry refuses, or cannot be reached.

@@ -39,9 +39,7 @@ def schemas_of(form: OutputForm) -> Any:
 def subject_schema(form: OutputForm, schemas: Any) -> tuple[int, Schema]:
     """Return the id of the schema of rows, and the schema; register it if that is wanted.
 
-    Args:
-        form: how rows are written.
-        schemas: what `schemas_of` returns.
+    `schemas`: what `schemas_of` returns.
 
     Raises:
         KafkaFailed: the registry refuses, cannot be reached, or has no such schema.

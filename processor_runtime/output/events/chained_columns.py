@@ -86,11 +86,8 @@ def _come_again(begin: Ints, codes: Ints) -> bool:
 class MatchTexts:
     """Writes matches.
 
-    Args:
-        chained: their events; each has one at least.
-        places: where these are in `table`.
-        step_names: the names of the steps of their rule.
-        table: all events, and the names of all steps as `written_name` has them.
+    `chained`: their events; each has one at least. `places`: where these are in `table`. `table`:
+    all events, and the names of all steps as `written_name` has them.
     """
 
     chained: ChainColumns

@@ -36,8 +36,7 @@ class StepEvents(NamedTuple):
 class ChainedEvents:
     """Gives the events of one match after the other, of which many are found together.
 
-    Args:
-        columns: the columns of the stream; an event is the tuple of its time and their values.
+    `columns`: the columns of the stream; an event is the tuple of its time and their values.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:

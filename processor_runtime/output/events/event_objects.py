@@ -42,10 +42,7 @@ def event_objects(
 ) -> pa.StringArray:
     """Return each row as JSON.
 
-    Args:
-        events: the rows.
-        values_of: returns the values of a column as JSON; asked for those that are not written
-            here.
+    `values_of`: returns the values of a column as JSON; asked for those that are not written here.
 
     Raises:
         NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
@@ -69,11 +66,7 @@ def event_objects(
 
 @dataclass(slots=True)
 class _Gathered:
-    """Columns as compiled code has them.
-
-    Args:
-        count: of rows.
-    """
+    """Columns as compiled code has them."""
 
     count: int
     _kinds: list[int] = field(default_factory=list)

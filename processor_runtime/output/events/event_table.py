@@ -33,10 +33,7 @@ _ESCAPED: Final = r'[\x00-\x1f"\\]'
 class EventTable:
     """Different events.
 
-    Args:
-        frame: their times, and the columns of the stream.
-        columns: the names of these columns.
-        step_names: those of the steps that they may be of.
+    `step_names`: those of the steps that they may be of.
     """
 
     frame: pl.DataFrame
@@ -125,10 +122,8 @@ def event_table(
 ) -> tuple[EventTable, list[Ints]]:
     """Return all events of some finds, and of each part of them the places of its events.
 
-    Args:
-        chained: the parts, of one call.
-        columns: those of the stream; an event is the tuple of its time and their values.
-        step_names: the names of all steps.
+    `chained`: the parts, of one call. `columns`: those of the stream; an event is the tuple of its
+    time and their values.
 
     Raises:
         NoJson: a value is not of the type of its column, so that events go one by one.

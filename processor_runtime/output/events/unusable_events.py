@@ -36,8 +36,7 @@ _UNIT: Final = "A number that is read as a TIMESTAMP counts milliseconds since 1
 def unusable(events: pl.DataFrame) -> pl.Series | None:
     """Return which events cannot be used; `None` if all can.
 
-    Args:
-        events: column `TIME`, those of the stream, and `MALFORMED` where rows come from a source.
+    `events`: column `TIME`, those of the stream, and `MALFORMED` where rows come from a source.
     """
     is_unusable = events.get_column(TIME).is_null()
     if MALFORMED in events.columns:
@@ -73,8 +72,7 @@ def why_unusable(events: pl.DataFrame, event_time_column: str) -> str:
 def late_rows(events: pl.DataFrame) -> Iterator[OutputRow]:
     """Yield the rows of events that came after the watermark had passed them.
 
-    Args:
-        events: columns `TIME`, those of the stream, and perhaps `PLACE`.
+    `events`: columns `TIME`, those of the stream, and perhaps `PLACE`.
     """
     for event in events.to_dicts():
         time_ms, place = event.pop(TIME), event.pop(PLACE, None)

@@ -32,12 +32,9 @@ _BATCH_ID: Final = "streaming.sql.batchId"
 class FixedRules:
     """Patterns with what is emitted for a match; a `RuleSource` that travels to the workers.
 
-    Args:
-        patterns: pattern by name.
-        stream: the columns of the frame, its event time and order.
-        key_by: columns or expressions of the key; empty = one global key.
-        select: output columns by pattern name, as in `SelectExpressions`.
-        limits: what each pattern may hold for one key.
+    `patterns`: pattern by name. `stream`: the columns of the frame, its event time and order.
+    `key_by`: columns or expressions of the key; empty = one global key. `select`: output columns by
+    pattern name, as in `SelectExpressions`.
     """
 
     patterns: Mapping[str, Pattern]

@@ -49,10 +49,7 @@ class TestedRows:
 def in_jvm(clause: BoundClause, schema: Schema, frame: StructType) -> TestedRows:
     """Return a clause whose conditions Spark tests as far as that saves columns.
 
-    Args:
-        clause: the clause.
-        schema: the columns of the frame, as the clause knows them.
-        frame: the same, as Spark does.
+    `schema`: the columns of the frame, as the clause knows them.
     """
     translator = _Translator(schema, frame)
     tests: dict[Node, tuple[str, Column]] = {}

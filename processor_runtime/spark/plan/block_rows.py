@@ -91,8 +91,7 @@ def record_batch(rows: Sequence[BlockRow]) -> pa.RecordBatch:
 class Received:
     """What a shard was sent in one batch, sorted by kind.
 
-    Args:
-        rows: the rows of `SCHEMA`, each as a tuple.
+    `rows`: the rows of `SCHEMA`, each as a tuple.
     """
 
     def __init__(self, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -41,10 +41,8 @@ class FileEvents:
     ) -> Iterator[pl.DataFrame]:
         """Yield events with the columns that `timed_events` gives them.
 
-        Args:
-            batches: columns `path` and `length`, and `TICK` where there are ticks, whose paths are
-                null.
-            now_ms: tells when the batch was planned.
+        `batches`: columns `path` and `length`, and `TICK` where there are ticks, whose paths are
+        null.
 
         Raises:
             NotPlain: a file is to be read by Spark; says which, and why.

@@ -22,12 +22,7 @@ from processor_runtime.output.events.unusable_events import (
 )
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
-from processor_runtime.spark.plan.stages import (
-    STAGE_DDL,
-    EventReader,
-    KeyStageTask,
-    ShardProcessor,
-)
+from processor_runtime.spark.plan.stages import STAGE_DDL, EventReader, KeyStageTask, ShardProcessor
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.key_stage import TICK, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -75,9 +70,7 @@ class StagePlan:
 def timed_events(events: DataFrame, time: TimeRules) -> DataFrame:
     """Return events with their time and a watermark.
 
-    Args:
-        events: the columns of the stream, and `MALFORMED`.
-        time: which time they have.
+    `events`: the columns of the stream, and `MALFORMED`.
     """
     given_ms = _time_ms(events, time)
     latest_ms: Column = F.lit(LATEST_MS)
@@ -123,14 +116,7 @@ def output_rows(timed: DataFrame, plan: StagePlan) -> DataFrame:
 def output_rows_of_files(
     files: DataFrame, read: EventReader, time: TimeRules, plan: StagePlan
 ) -> DataFrame:
-    """Return the same of files, whose events are read by the first stage.
-
-    Args:
-        files: their paths and lengths.
-        read: from these to events.
-        time: which time events have.
-        plan: the stages.
-    """
+    """Return the same of files, whose events are read by the first stage."""
     blocks = files.mapInArrow(replace(_key_stage(plan), read=read), DDL)
     return _matched(_with_watermark(blocks, F.col("until_ms"), time), plan)
 

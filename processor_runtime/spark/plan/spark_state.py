@@ -66,12 +66,7 @@ class SparkState:
 
 
 class StateRequests:
-    """Requests for values of one map state with one column of text as key, one of bytes as value.
-
-    Args:
-        client: what PySpark speaks to the state server with.
-        state_name: the name of the map state.
-    """
+    """Requests for values of one map state; its key is a column of text, its value one of bytes."""
 
     def __init__(self, client: Any, state_name: str) -> None:
         # Lazily, as PySpark does: on the driver there need not be protobuf.

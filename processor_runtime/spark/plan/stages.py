@@ -63,8 +63,7 @@ class InlineLines:
     The driver writes these itself: to write rows Spark plans and runs a job of its own, which takes
     a fifth of a second, and a small batch has little more to do.
 
-    Args:
-        most_bytes: how many bytes of them may go with the status; 0 if none may.
+    `most_bytes`: how many bytes of them may go with the status; 0 if none may.
     """
 
     most_bytes: int
@@ -136,12 +135,7 @@ class KeyStageTask:
 
 
 class ShardProcessor(StatefulProcessor):
-    """The second stage: a shard is a group of Spark's, its state one map of bytes.
-
-    Args:
-        rules: where the rules of the batch come from.
-        settings: how to match.
-    """
+    """The second stage: a shard is a group of Spark's, its state one map of bytes."""
 
     def __init__(self, rules: RuleSource, settings: MatchSettings) -> None:
         self._rules = rules

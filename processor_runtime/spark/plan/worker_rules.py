@@ -68,8 +68,7 @@ class RuleSource(Protocol):
     def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
         """Return the time and the rules of the batch this task belongs to.
 
-        Args:
-            watermark_ms: the watermark as Spark tells it, where it does.
+        `watermark_ms`: the watermark as Spark tells it, where it does.
         """
 
     def asked(self) -> Sequence[AskedKey]:
@@ -78,12 +77,7 @@ class RuleSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PinnedRules:
-    """The rules of a job, which change from batch to batch; travels to the workers.
-
-    Args:
-        defaults: what the job says for all its rules.
-        limits: what code of rules may take.
-    """
+    """The rules of a job, which change from batch to batch; travels to the workers."""
 
     defaults: RuleDefaults
     limits: WorkerLimits = field(default_factory=WorkerLimits)
@@ -132,8 +126,7 @@ def _freeze(modules: int) -> None:
     PySpark has Python collect after each task: a tenth of what a worker computes, of 240,000
     objects that stay.
 
-    Args:
-        modules: how many are loaded. Some are loaded where they are first needed.
+    `modules`: how many are loaded. Some are loaded where they are first needed.
     """
     del modules
     gc.freeze()

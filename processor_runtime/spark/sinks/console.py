@@ -30,9 +30,7 @@ _STYLES: Final = {
 class ConsoleSink:
     """Prints the newest rows of a batch; the rest are counted.
 
-    Args:
-        output: how many rows to show.
-        terminal: where to print; standard output if left out.
+    `terminal`: where to print; standard output if left out.
     """
 
     remedy = "Look at where the job's standard output goes."

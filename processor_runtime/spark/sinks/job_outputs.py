@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import Final, Self, assert_never
 
 from pyspark.sql import Column, DataFrame
@@ -138,12 +137,7 @@ class JobOutputs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         self.close()
 
     def write(
@@ -155,14 +149,11 @@ class JobOutputs:
     ) -> None:
         """Write a batch to every output that wants some of it.
 
-        Args:
-            rows: all rows of the batch, evaluated and persisted; other columns and kinds than those
-                of output rows are ignored.
-            batch_id: its number.
-            row_counts: how many rows there are of each kind, with those that are only lines; what
-                is left out has none.
-            lines: matches that are not among the rows. There are none unless all outputs take
-                lines, and none in files unless one of them takes matches.
+        `rows`: all rows of the batch, evaluated and persisted; other columns and kinds than those
+        of output rows are ignored. `row_counts`: how many rows there are of each kind, with those
+        that are only lines; what is left out has none. `lines`: matches that are not among the
+        rows. There are none unless all outputs take lines, and none in files unless one of them
+        takes matches.
 
         Raises:
             OutputFailed: an output could not be written; those before it have been.
@@ -241,8 +232,5 @@ def _poster(output: ServiceOutput, surroundings: SinkSurroundings) -> MatchPoste
     if surroundings.service is None:
         raise ValueError("there is no service to post matches to; add `service:` with its url")
     return MatchPoster(
-        surroundings.service,
-        surroundings.stream,
-        surroundings.job,
-        queue_rows=output.queue_rows,
+        surroundings.service, surroundings.stream, surroundings.job, queue_rows=output.queue_rows
     )

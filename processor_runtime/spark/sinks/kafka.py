@@ -23,7 +23,7 @@ from processor_runtime.kafka.settings import (
 )
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times
-from processor_runtime.spark.sinks.row_identity import tasks_for, with_identity
+from processor_runtime.spark.sinks.row_identity import ordered, with_identity
 
 _AGAIN = "The batch is written again when the job is started again."
 
@@ -54,7 +54,9 @@ class KafkaSink:
         """Send the rows of a batch, and wait until the brokers have them."""
         if row_count:
             named = with_identity(rows, batch_id, row_count)
-            records = _records(_in_order(named, row_count)).toLocalIterator()
+            # By the event time they end at, so that those of one key are written in order.
+            by_time = ordered(named, row_count, "end_ms", ROW_ID)
+            records = _records(by_time).toLocalIterator()
             self._producer.send(map(self._of_row, records))
 
     def close(self) -> None:
@@ -110,13 +112,6 @@ def kafka_records(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     events) have none.
     """
     return _records(with_identity(rows, batch_id, row_count))
-
-
-def _in_order(named: DataFrame, row_count: int) -> DataFrame:
-    """Return rows by the event time they end at, so that those of one key are written in order."""
-    pieces, order = tasks_for(row_count), ("end_ms", ROW_ID)
-    divided = named.coalesce(1) if pieces == 1 else named.repartitionByRange(pieces, *order)
-    return divided.sortWithinPartitions(*order)
 
 
 def _records(named: DataFrame) -> DataFrame:

@@ -15,12 +15,9 @@ class OutputSink(Protocol):
     def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
         """Write the rows of a batch, also when it has none.
 
-        Args:
-            rows: rows of the kinds of this output, evaluated and persisted: they may be read more
-                than once, and by few tasks.
-            batch_id: increases; the first batch after a start may have been written before,
-                completely or in part, with the same rows.
-            row_count: how many rows there are.
+        `rows`: rows of the kinds of this output, evaluated and persisted: they may be read more
+        than once, and by few tasks. `batch_id`: increases; the first batch after a start may have
+        been written before, completely or in part, with the same rows.
 
         Raises:
             RowsLost: some could not be written and never will be; the job goes on.

@@ -46,10 +46,7 @@ def with_times(rows: DataFrame) -> DataFrame:
 
 
 def _times() -> dict[str, Column]:
-    return {
-        "start_time": F.timestamp_millis("start_ms"),
-        "end_time": F.timestamp_millis("end_ms"),
-    }
+    return {"start_time": F.timestamp_millis("start_ms"), "end_time": F.timestamp_millis("end_ms")}
 
 
 def row_lines(rows: DataFrame) -> DataFrame:
@@ -64,9 +61,7 @@ def row_lines(rows: DataFrame) -> DataFrame:
 def _line(_context: SparkContext, *, has_lines: bool) -> Column:
     """Return the column of `row_lines`, of which each part is a call of Java.
 
-    Args:
-        _context: whose Java process it is in.
-        has_lines: whether some rows are lines already.
+    `has_lines`: whether some rows are lines already.
     """
     times = _times()
     line = _json([times[name].alias(name) if name in times else name for name in _PLAIN])
@@ -76,9 +71,8 @@ def _line(_context: SparkContext, *, has_lines: bool) -> Column:
 def row_json(timed_rows: DataFrame) -> Column:
     """Return a row as one line of JSON; columns that are NULL are left out.
 
-    Args:
-        timed_rows: rows with times. Columns with JSON become part of the text unchanged, so that
-            numbers keep their digits and keys their order.
+    `timed_rows`: rows with times. Columns with JSON become part of the text unchanged, so that
+    numbers keep their digits and keys their order.
     """
     identity = [ROW_ID] if ROW_ID in timed_rows.columns else []
     return _json([*identity, *_PLAIN])

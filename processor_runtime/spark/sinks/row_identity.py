@@ -4,12 +4,13 @@
     side, late, error ──► hash of batch and row   of several equal rows: hash, hash-2, …
 
 Numbers are assigned by the content of rows, so they do not depend on the order in which tasks find
-them.
+them. Rows come to the driver in order of their id, a bounded number at a time.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
 from processor_runtime.spark.sinks.row_columns import ROW_ID
@@ -21,10 +22,7 @@ _NAMED: Final = ("match", "timeout", "shadow", "suppressed", "grouped", "group")
 def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     """Return rows with the column `row_id`.
 
-    Args:
-        rows: of one batch.
-        batch_id: its number.
-        row_count: about how many rows there are; a single task handles few rows.
+    `row_count`: about how many rows there are; a single task handles few rows.
     """
     content = F.sha2(
         F.to_json(F.struct(F.lit(batch_id).alias("batch_id"), *rows.columns)), numBits=256
@@ -43,3 +41,16 @@ def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
 def tasks_for(row_count: int) -> int:
     """Return how many tasks are to work on so many rows."""
     return max(1, -(-row_count // ROWS_PER_TASK))
+
+
+def rows_in_order(rows: DataFrame, row_count: int) -> Iterator[Row]:
+    """Yield rows by `row_id`, so that a batch that is written again comes in the same order."""
+    return ordered(rows, row_count, ROW_ID).toLocalIterator()
+
+
+def ordered(rows: DataFrame, row_count: int, *columns: str) -> DataFrame:
+    """Return rows in order of columns."""
+    pieces = tasks_for(row_count)
+    # Several ranges need a pass over the rows to find their bounds; one range does not.
+    divided = rows.coalesce(1) if pieces == 1 else rows.repartitionByRange(pieces, *columns)
+    return divided.sortWithinPartitions(*columns)

@@ -19,7 +19,7 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 
 from cep.pattern.problems import did_you_mean
 from processor_runtime.driver.checked_files import Files
-from processor_runtime.driver.source_log import files_of_batch
+from processor_runtime.driver.offset_log import files_of_batch
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows.json_text import json_text
 from processor_runtime.rows.output_rows import OutputRow, error_json
@@ -44,11 +44,7 @@ _TOO_EARLY: Final = (
 class ArrivingFiles:
     """The files of a source, batch by batch.
 
-    Args:
-        spark: the session.
-        source: a source of files.
-        files: the checkpoint.
-        read: the columns that are read from the files, with the types they are read as.
+    `read`: the columns that are read from the files, with the types they are read as.
     """
 
     def __init__(
@@ -68,8 +64,7 @@ class ArrivingFiles:
     def check(self, batch_id: int) -> list[OutputRow]:
         """Return error rows about files of a batch that lack a column or are skipped.
 
-        Args:
-            batch_id: the batch, which Spark has planned and not read yet.
+        `batch_id`: the batch, which Spark has planned and not read yet.
 
         Raises:
             SourceError: a file would not be read as it is meant; says which, why, and what to do.

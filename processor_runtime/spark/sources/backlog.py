@@ -14,9 +14,8 @@ from pydantic_core import from_json
 def unread_events(sources: Iterable[Mapping[str, Any]]) -> int | None:
     """Return how many events the sources of a query hold unread.
 
-    Args:
-        sources: of the newest progress: `endOffset` and `latestOffset`, as mappings or as their
-            JSON text.
+    `sources`: of the newest progress: `endOffset` and `latestOffset`, as mappings or as their JSON
+    text.
     """
     unread = [_unread(source.get("endOffset"), source.get("latestOffset")) for source in sources]
     known = [count for count in unread if count is not None]

@@ -27,12 +27,7 @@ _INTEGERS: Final = tuple(_DIGITS)
 # Every whole number of these is a double, too.
 _EXACT_IN_DOUBLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.FloatType)
 _EXACT_IN_FLOAT: Final = (T.ByteType, T.ShortType)
-_NOT_CARRIED: Final = (
-    T.CalendarIntervalType,
-    T.YearMonthIntervalType,
-    T.TimeType,
-    T.SpatialType,
-)
+_NOT_CARRIED: Final = (T.CalendarIntervalType, T.YearMonthIntervalType, T.TimeType, T.SpatialType)
 _NO_KEYS: Final = (T.ArrayType, T.StructType, T.MapType, T.VariantType)
 _DEEPEST: Final = 50
 # Bytes are taken as UTF-8: keys and headers of Kafka, text in old Parquet files.
@@ -118,10 +113,7 @@ def typed_columns(
 ) -> list[Column]:
     """Return the wanted columns, made from those that were found.
 
-    Args:
-        found: columns of the source.
-        wanted: columns of the stream, or some of them.
-        names: what the source calls columns of the stream, where it is something else.
+    `names`: what the source calls columns of the stream, where it is something else.
 
     Raises:
         SourceError: a column is missing, or its type could lose something.

@@ -69,13 +69,9 @@ def read_source(
     of Kafka where the record is (`PLACE`), and `_malformed STRING`: NULL, or the content of a row
     that could not be read (`malformed`).
 
-    Args:
-        spark: the session.
-        source: where events are.
-        stream: its definition.
-        files: the checkpoint of the query, if there is one. If it has read something before, files
-            that do not fit are left to the check, which names them.
-        time_of_files: the event time column, if the first stage may be given files and read them.
+    `files`: the checkpoint of the query, if there is one. If it has read something before, files
+    that do not fit are left to the check, which names them. `time_of_files`: the event time column,
+    if the first stage may be given files and read them.
 
     Raises:
         SourceError: Spark cannot open the source, or its columns do not fit the stream's.
@@ -165,8 +161,7 @@ def _inferred(
     return T.StructType(
         [
             T.StructField(
-                each.name,
-                reader_type(types.get(each.name.lower(), each.dataType), each.dataType),
+                each.name, reader_type(types.get(each.name.lower(), each.dataType), each.dataType)
             )
             for each in wanted
         ]

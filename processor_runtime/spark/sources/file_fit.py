@@ -37,10 +37,6 @@ def reader_type(found: T.DataType, wanted: T.DataType) -> T.DataType:
 
     It is the wanted one, so that later files may have narrower types than the first, unless a
     reader does not turn the found one into it.
-
-    Args:
-        found: what a file has.
-        wanted: what the stream has.
     """
     return found if fits(found, wanted) and not _is_read_as(found, wanted, "orc") else wanted
 
@@ -50,11 +46,8 @@ def file_misfits(
 ) -> FileMisfits:
     """Compare the columns of a file with those that are read from it.
 
-    Args:
-        found: the columns of the file.
-        read: the columns that are read, with the types they are read as.
-        file_format: parquet or orc.
-        given: names of columns that are not in the file, but in the name of its directory.
+    `read`: the columns that are read, with the types they are read as. `file_format`: parquet or
+    orc. `given`: names of columns that are not in the file, but in the name of its directory.
     """
     told = list(_compared(found, read, file_format, ""))
     return FileMisfits(

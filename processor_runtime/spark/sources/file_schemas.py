@@ -62,8 +62,7 @@ class FileSchemas:
     def read(self, uri: str) -> T.StructType | None:
         """Return the columns of a file; `None` if files of the format do not say.
 
-        Args:
-            uri: of the file, without escapes.
+        `uri`: of the file, without escapes.
 
         Raises:
             MissingFile: it is not there.

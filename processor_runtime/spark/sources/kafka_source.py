@@ -113,12 +113,7 @@ class TaskRanges(InputPartition):
 
 @dataclass
 class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans batches on the driver, and reads them in workers, to which it is sent as a copy.
-
-    Args:
-        options: of the source.
-        arrow_schema: the columns to return.
-    """
+    """Plans batches on the driver, and reads them in workers, to which it is sent as a copy."""
 
     options: Mapping[str, str] = field(repr=False)
     arrow_schema: pa.Schema

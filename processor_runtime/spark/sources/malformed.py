@@ -20,11 +20,8 @@ def malformed_column(
 ) -> Column:
     """Return the column `_malformed`.
 
-    Args:
-        condition: whether a row is malformed.
-        reason: why it cannot be used.
-        raw: the text or bytes as they were read; the first million is kept.
-        place: where it was.
+    `condition`: whether a row is malformed. `raw`: the text or bytes as they were read; the first
+    million is kept.
     """
     beginning = F.substring(raw, 1, RAW_LENGTH)
     text = beginning.cast("string")

@@ -3,8 +3,9 @@
 source of a job file, checkpoint ──► first positions, once for all starts ──► `kafka_source`
 """
 
+import json
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 from pyspark.sql import DataFrame, SparkSession
@@ -38,12 +39,8 @@ def own_kafka_rows(
     Values in Avro or Protobuf have their JSON beside them, in `decoded`, or the reason why there is
     none, in `unreadable`.
 
-    Args:
-        spark: the session.
-        source: what to read.
-        schema: the columns of the stream.
-        files: the checkpoint of the query, if it has one. What the first batch begins with is
-            written there, so that it begins there again if it is cut off.
+    `files`: the checkpoint of the query, if it has one. What the first batch begins with is written
+    there, so that it begins there again if it is cut off.
 
     Raises:
         SourceError: the library is not installed, an option cannot be used, or brokers do not
@@ -98,13 +95,44 @@ def _rows(
     if source.has_schemas:
         from processor_runtime.kafka.formats.decoding import check_form  # noqa: PLC0415 - of the extra
         from processor_runtime.spark.sources.kafka_source import value_form  # noqa: PLC0415
-        from processor_runtime.spark.sources.value_forms import form_options  # noqa: PLC0415
 
-        options |= form_options(source, schema)
+        options |= _form_options(source, schema)
         check_form(value_form(options))
     options[TASKS] = str(spark.sparkContext.defaultParallelism)
     spark.dataSource.register(KafkaSource)
     return spark.readStream.format(FORMAT).options(**options).load()
+
+
+def _form_options(source: Source, schema: T.StructType) -> dict[str, str]:
+    """Return the options that say how values are decoded.
+
+    Raises:
+        KafkaOptionError: the file of schemas cannot be read.
+    """
+    from processor_runtime.spark.sources.kafka_source import REGISTRY, VALUE_FORM  # noqa: PLC0415
+
+    form = {"name": source.value_format, "shape": json.dumps(_shape_of(schema))}
+    if (schemas := source.written_schemas()) is not None:
+        form["schemas"] = schemas
+    registry = {f"{REGISTRY}{name}": value for name, value in source.schema_registry.items()}
+    return {VALUE_FORM: json.dumps(form), **registry}
+
+
+def _shape_of(data_type: T.DataType) -> Any:
+    """Return what a column wants of a value, as `kafka.decoding` takes it."""
+    match data_type:
+        case T.IntegralType():
+            return "integer"
+        case T.FloatType() | T.DoubleType():
+            return "float"
+        case T.StructType():
+            return {"fields": {each.name: _shape_of(each.dataType) for each in data_type}}
+        case T.ArrayType():
+            return {"items": _shape_of(data_type.elementType)}
+        case T.MapType():
+            return {"values": _shape_of(data_type.valueType)}
+        case _:
+            return None
 
 
 def _beginning(options: Mapping[str, str], files: Files) -> str:

@@ -60,11 +60,6 @@ def plain_form(source: Source, schema: T.StructType, time_column: str) -> PlainF
 
     Some files that are there are looked into, so that a job whose files are not plain does not
     begin with a batch that fails.
-
-    Args:
-        source: where events are.
-        schema: the columns of the stream.
-        time_column: the one with the event time.
     """
     types = {each.name: _TYPES.get(each.dataType) for each in schema}
     columns = {name: found for name, found in types.items() if found is not None}

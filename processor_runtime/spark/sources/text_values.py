@@ -36,9 +36,7 @@ def without_guesses(options: Mapping[str, str]) -> dict[str, str]:
 def text_type(data_type: T.DataType, options: Mapping[str, str]) -> T.DataType:
     """Return a type as Spark is to read it: text in place of what it would guess.
 
-    Args:
-        data_type: of the stream.
-        options: of Spark's reader; a format of times in them leaves those to Spark.
+    `options`: of Spark's reader; a format of times in them leaves those to Spark.
     """
     match data_type:
         case T.StructType():

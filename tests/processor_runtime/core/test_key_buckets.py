@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cep.nfa.codec import pack, sealed, unpack
 from cep.nfa.errors import StateEncodingError
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
-from processor_runtime.stages.key_shards import key_shards
+from processor_runtime.stages.key_stage import key_shards
 from processor_runtime.state import bucket_count, key_buckets
 from processor_runtime.state.bucket_count import KEYS_PER_BUCKET, next_count, origin
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, read_index, write_index

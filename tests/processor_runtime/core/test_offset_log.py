@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from processor_runtime.driver.offset_log import fit_sources, planned_batch
-from processor_runtime.driver.source_log import files_of_batch
+from processor_runtime.driver.offset_log import files_of_batch, fit_sources, planned_batch
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 from tests.processor_runtime.core.pipeline import DictFiles
 

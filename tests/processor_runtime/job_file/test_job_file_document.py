@@ -10,8 +10,8 @@ import yaml
 from pydantic import BaseModel
 
 from processor_runtime.job_file import JobFile, load_job_file
+from processor_runtime.job_file.job import job_file_schema
 from processor_runtime.job_file.outputs import WebhookOutput
-from processor_runtime.job_file.schema import job_file_schema
 from processor_runtime.job_file.service import ServiceConnection
 from processor_runtime.job_file.source import KAFKA_COLUMNS, Source
 from processor_runtime.job_file.timing import Timing

@@ -72,13 +72,14 @@ def kafka(tmp_path: Path) -> Iterator[Secured]:
 
 def example(folder: Path) -> dict[str, Any]:
     """Return the secured job of the page, with a client's certificate, all of them in a folder."""
-    job_file, certificate = (
+    job_file, *_ = (each.text for each in fences(PAGE) if each.language == "yaml")
+    security = "".join(
         each.text for each in fences(PAGE) if (each.heading, each.language) == ("Security", "yaml")
     )
     write_rules(folder / "rules")
-    job = yaml.safe_load(job_file.replace(FOLDER, str(folder)))
+    job = yaml.safe_load(job_file)
     for part in (job["source"], job["outputs"][0]):
-        part["options"] |= yaml.safe_load(certificate.replace(FOLDER, str(folder)))
+        part["options"] |= yaml.safe_load(security.replace(FOLDER, str(folder)))
     return dict(job) | {"spark": SMALL_SPARK}
 
 

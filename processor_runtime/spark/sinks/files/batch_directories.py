@@ -29,10 +29,8 @@ class DirectoryTaken(RuntimeError):
 class BatchDirectories:
     """The batches of one output of one checkpoint, below one directory.
 
-    Args:
-        directory: where they are.
-        owner: identifies this output of this checkpoint. Batches of another checkpoint have the
-            same numbers, and would be replaced.
+    `owner`: identifies this output of this checkpoint. Batches of another checkpoint have the same
+    numbers, and would be replaced.
     """
 
     def __init__(self, directory: HadoopDirectory, owner: dict[str, str]) -> None:
@@ -43,10 +41,8 @@ class BatchDirectories:
     def publish(self, batch_id: int, write: Callable[[str], None] | None) -> None:
         """Write a batch, replacing what an earlier attempt may have left.
 
-        Args:
-            batch_id: its number.
-            write: writes everything below the URI it is given; `None` = the batch is empty and is
-                to have no directory.
+        `write`: writes everything below the URI it is given; `None` = the batch is empty and is to
+        have no directory.
 
         Raises:
             DirectoryTaken: the directory belongs to another job, output or checkpoint; nothing was

@@ -47,19 +47,11 @@ class FileSink:
         )
 
     def write(
-        self,
-        rows: DataFrame,
-        batch_id: int,
-        row_count: int,
-        lines: BatchLines = _NO_LINES,
+        self, rows: DataFrame, batch_id: int, row_count: int, lines: BatchLines = _NO_LINES
     ) -> None:
         """Publish a batch.
 
-        Args:
-            rows: what is to be written.
-            batch_id: its number.
-            row_count: how many rows there are.
-            lines: more rows; their files are moved.
+        `lines`: more rows; their files are moved.
 
         Raises:
             DirectoryTaken: the directory belongs to another job, output or checkpoint.

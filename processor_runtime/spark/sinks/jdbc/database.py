@@ -15,10 +15,8 @@ _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 def database_engine(url: str, user: str | None, password: str | None) -> Engine:
     """Return an engine for a database; no connection is opened yet.
 
-    Args:
-        url: `postgresql://host/database` or `sqlite:///file`, also as JDBC writes them.
-        user: the database user, if it is not in the URL.
-        password: of the user.
+    `url`: `postgresql://host/database` or `sqlite:///file`, also as JDBC writes them. `user`: the
+    database user, if it is not in the URL.
 
     Raises:
         ValueError: the URL is invalid.

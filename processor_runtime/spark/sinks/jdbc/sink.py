@@ -22,10 +22,9 @@ from discoverers.clock import Backoff
 from processor_runtime.job_file.outputs import JdbcOutput
 from processor_runtime.spark.sinks.jdbc.database import database_engine, storable_json
 from processor_runtime.spark.sinks.jdbc.table import JSON_COLUMNS, output_table, prepare_table
-from processor_runtime.spark.sinks.local_rows import rows_in_order
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import instant
-from processor_runtime.spark.sinks.row_identity import with_identity
+from processor_runtime.spark.sinks.row_identity import rows_in_order, with_identity
 
 # A database that restarts is there again within a minute.
 _BACKOFF: Final = Backoff(limit_seconds=10)
@@ -36,11 +35,7 @@ _log = logging.getLogger("percept.outputs")
 class JdbcSink:
     """Writes batches to a table.
 
-    Args:
-        output: the table, and how to reach it.
-        surroundings: contains the environment with the password.
-        sleep: waits between attempts.
-        now: seconds, by a clock that nobody sets.
+    `now`: seconds, by a clock that nobody sets.
 
     Raises:
         ValueError: the variable with the password is not set, or the URL is invalid.

@@ -25,11 +25,7 @@ from processor_runtime.job_file.outputs import WebhookOutput
 SIGNATURE_HEADER: Final = "X-Percept-Signature"
 
 _WORTH_REPEATING: Final = frozenset(
-    {
-        HTTPStatus.REQUEST_TIMEOUT,
-        HTTPStatus.TOO_EARLY,
-        HTTPStatus.TOO_MANY_REQUESTS,
-    }
+    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 )
 
 
@@ -66,13 +62,9 @@ class _NotDelivered(Exception):
 class WebhookRequests:
     """Delivers bodies to one URL; belongs to one thread.
 
-    Args:
-        output: the URL, headers, and how long and how often to try.
-        token: sent as a bearer token, if there is one.
-        secret: signs bodies, if there is one.
-        transport: sends a request; HTTP if left out.
-        backoff: how long to wait between attempts.
-        sleep: waits.
+    `output`: the URL, headers, and how long and how often to try. `token`: sent as a bearer token,
+    if there is one. `secret`: signs bodies, if there is one. `transport`: sends a request; HTTP if
+    left out.
     """
 
     def __init__(  # noqa: PLR0913 - what tests put in has a default

@@ -15,10 +15,9 @@ from pyspark.sql import DataFrame
 from processor_runtime.job_file.outputs import WebhookOutput
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.failure_text import without
-from processor_runtime.spark.sinks.local_rows import rows_in_order
 from processor_runtime.spark.sinks.output_sink import RowsLost, SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times
-from processor_runtime.spark.sinks.row_identity import with_identity
+from processor_runtime.spark.sinks.row_identity import rows_in_order, with_identity
 from processor_runtime.spark.sinks.webhook.requests import (
     Deadline,
     WebhookRefused,
@@ -32,10 +31,8 @@ BYTES_PER_REQUEST: Final = 1_000_000
 class WebhookSink:
     """Posts batches; what cannot be delivered fails the batch, or is skipped.
 
-    Args:
-        output: where to post to, how often to try, and for how long.
-        surroundings: contains the environment with the secrets.
-        requests: sends requests; by default created from the output.
+    `output`: where to post to, how often to try, and for how long. `requests`: sends requests; by
+    default created from the output.
 
     Raises:
         ValueError: a variable with a secret is not set.
