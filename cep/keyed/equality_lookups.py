@@ -213,17 +213,16 @@ def _bound(node: Node, types: Mapping[str, DataType]) -> tuple[_Bound, str | flo
             operator = operator.mirrored
         case _:
             return None
-    # Whatever a column is, nearly all events are unequal to one of many constants.
-    if operator is ComparisonOperator.NOT_EQUAL:
-        return None
     kind = types[column].kind
+    # Nearly all events are unequal to one of many constants: to compare them is all there is to do.
+    if operator is ComparisonOperator.NOT_EQUAL or isinstance(value, bool):
+        return None
     if isinstance(value, str) and kind is Kind.STRING:
         return _Bound(column, operator, STRING), value
-    if type(value) is int and kind in _INTEGER_BITS:
+    if isinstance(value, int) and kind in _INTEGER_BITS:
         half = 1 << (_INTEGER_BITS[kind] - 1)
         return (_Bound(column, operator, BIGINT), value) if -half <= value < half else None
-    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    if is_number and kind in {Kind.FLOAT, Kind.DOUBLE}:
+    if isinstance(value, int | float | Decimal) and kind in {Kind.FLOAT, Kind.DOUBLE}:
         return _Bound(column, operator, DOUBLE), float(value)
     return None
 
