@@ -76,7 +76,7 @@ class _Job:
         return {"user": f"user-{number}", "ts": 1_000_000 + number}
 
 
-@pytest.mark.parametrize("mode", ["fast", "immediate"])
+@pytest.mark.parametrize("mode", ["fast", pytest.param("immediate", marks=pytest.mark.nightly)])
 def test_a_job_waits_for_a_database_that_restarts_and_else_says_what_to_do(
     tmp_path: Path, mode: Literal["fast", "immediate"]
 ) -> None:
