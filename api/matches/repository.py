@@ -4,7 +4,7 @@ import contextlib
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -23,7 +23,7 @@ Place = tuple[int, ...]
 SEARCHED_AT_ONCE: Final = 20_000
 SEARCH_SECONDS: Final = 0.3
 COUNT_SECONDS: Final = 0.3
-FORGOTTEN_AT_ONCE: Final = 2_000
+FORGOTTEN_AT_ONCE: Final = 1_000
 """So many old rows a change removes at most: more than it adds, and no work for long.
 
 Where a limit has been lowered, each change removes some until it is kept.
@@ -237,20 +237,26 @@ def forget_up_to(session: Session, stream: str, number: int, most: int) -> int:
     return _forget_oldest(session, stream, most, Match.number <= number)
 
 
-def forget_all_but(  # noqa: PLR0913, PLR0917 - rows of one kind of one processor
-    session: Session, stream: str, processor_id: str, kind: str, kept: int, most: int
-) -> int:
-    """Remove the oldest rows of one kind of a processor except the newest; return how many."""
-    query = select(func.sum(MatchCount.present)).where(
-        MatchCount.stream == stream,
-        MatchCount.processor_id == processor_id,
-        MatchCount.kind == kind,
+def forget_all_but(
+    session: Session, stream: str, processor_ids: Collection[str], kept: int, most: int
+) -> None:
+    """Remove the oldest rows of each kind of each of some processors, `most` in all.
+
+    By kind: matches of a rule must not be removed because of its many timeouts.
+    """
+    present = func.sum(MatchCount.present)
+    query = (
+        select(MatchCount.processor_id, MatchCount.kind, present)
+        .where(MatchCount.stream == stream, MatchCount.processor_id.in_(processor_ids))
+        .group_by(MatchCount.processor_id, MatchCount.kind)
+        .having(present > kept)
+        .order_by(MatchCount.processor_id, MatchCount.kind)
     )
-    surplus = min(int(session.scalar(query) or 0) - kept, most)
-    if surplus <= 0:
-        return 0
-    of_processor = Match.processor_id == processor_id, Match.kind == kind
-    return _forget_oldest(session, stream, surplus, *of_processor)
+    for processor_id, kind, number in session.execute(query).all():
+        if most > 0:
+            of_processor = Match.processor_id == processor_id, Match.kind == kind
+            surplus = min(int(number) - kept, most)
+            most -= _forget_oldest(session, stream, surplus, *of_processor)
 
 
 def forget_old_triage(session: Session, stream: str, before_ms: int) -> None:

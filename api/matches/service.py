@@ -70,11 +70,9 @@ def _forget_old(
     room = repository.FORGOTTEN_AT_ONCE
     last = log.newest - settings.matches_per_stream
     room -= repository.forget_up_to(session, log.stream, last, room)
-    # By kind: matches of a rule must not be removed because of its many timeouts.
-    for processor_id, kind in {(each.processor_id, each.kind) for each in fresh}:
-        room -= repository.forget_all_but(
-            session, log.stream, processor_id, kind, settings.matches_per_processor, room
-        )
+    of_these = {each.processor_id for each in fresh}
+    kept = settings.matches_per_processor
+    repository.forget_all_but(session, log.stream, of_these, kept, room)
 
 
 def forget_old_triage(writing: Writing, stream: str, settings: Settings) -> None:

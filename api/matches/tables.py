@@ -136,6 +136,8 @@ class Match(Record):
         UniqueConstraint("stream", "match_id"),
         Index(None, "stream", "processor_id", "number"),
         Index(None, "stream", "key_text", "number"),
+        # SQLite would read all matches of a busy rule for one key of it.
+        Index(None, "stream", "processor_id", "key_text", "number"),
         # Finds the oldest without reading any match.
         Index(None, "stream", "processor_id", "kind", "number"),
         Index(None, "stream", "group_change"),

@@ -262,12 +262,22 @@ class BatchPins:
         is_anew = self._snapshot is not None and (
             types_of_lists(newest) != types_of_lists(self._snapshot)
         )
-        published = resolve(Timeline(), newest, None)
+
+        unknown = {
+            (processor_id, version.version)
+            for processor_id, version in newest.versions
+            if is_anew or known.get((processor_id, version.version)) != version.definition
+        }
+        # Of ten thousand rules one has changed.
+        changed = {processor_id for processor_id, _ in unknown}
+        processors = [each for each in newest.processors if each.id in changed]
+        rollouts = [each for each in newest.rollouts if each.id in changed]
+        of_changed = newest.model_copy(update={"processors": processors, "rollouts": rollouts})
+        published = resolve(Timeline(), of_changed, None)
         unchecked = [
             interval
             for interval in published.intervals
-            if is_anew
-            or known.get((interval.processor_id, interval.version)) != interval.definition
+            if (interval.processor_id, interval.version) in unknown
         ]
         since_ms = END_MS if newest_ms is None else newest_ms + 1
         unfit = self._unfit(unchecked, self._stream, self._defaults, published.lists)

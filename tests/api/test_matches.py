@@ -6,7 +6,7 @@ import itertools
 import json
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,8 +16,10 @@ import httpx2
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sqlalchemy import event, select, text
 
 from api.matches import export, repository
+from api.matches.tables import Match
 from cep.instants import instant_ms
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from contract.service.tokens import Role
@@ -100,6 +102,22 @@ def test_matches_are_filtered(with_stream: Service) -> None:
         assert listed(with_stream, query) == numbers, query
         heard = listen(with_stream, f"after=0&wait=0s&{query}")
         assert [number for _, _, number in heard] == numbers[::-1], query
+
+
+def test_matches_of_a_rule_and_a_key_are_looked_up_by_both(with_stream: Service) -> None:
+    """Of a rule that has found most of a million matches, SQLite would else read all for a key."""
+    database = with_stream.app.state.runtime.database
+    if database.is_postgresql:
+        pytest.skip("its plans depend on what is in the table")
+    query = select(Match.number).where(
+        Match.stream == "logins", Match.processor_id == "failed-logins", Match.key_text == "eve"
+    )
+    compiled = query.order_by(Match.number.desc()).compile(
+        database.engine, compile_kwargs={"literal_binds": True}
+    )
+    with database.engine.connect() as connection:
+        ((*_, plan),) = connection.execute(text(f"EXPLAIN QUERY PLAN {compiled}"))
+    assert "COVERING INDEX ix_matches_stream_processor_id_key_text_number" in plan
 
 
 def test_pages_stay_right_while_matches_come_in(with_stream: Service) -> None:
@@ -248,6 +266,26 @@ def test_a_change_removes_only_some_of_far_too_many(
         post(service, *map(found, posted))
         left.append(listed(service))
     assert left == [[7, 6, 5, 4, 3], [8, 7, 6], [9, 8]]
+
+
+def test_matches_of_many_rules_take_no_more_statements(with_stream: Service) -> None:
+    statements: list[object] = []
+    engine = with_stream.app.state.runtime.database.engine
+
+    def posted(numbers: Iterable[int], rules: int) -> int:
+        statements.clear()
+        post(with_stream, *[found(each, processor_id=f"r{each % rules}") for each in numbers])
+        return len(statements)
+
+    def note(_connection: object, _cursor: object, statement: object, *_: object) -> None:
+        statements.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        posted(range(40), 1)
+        assert posted(range(40, 80), 40) <= posted(range(80, 120), 1)
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
 
 
 def test_of_too_many_matches_the_oldest_are_let_go(service: Service) -> None:
