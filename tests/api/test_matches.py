@@ -16,10 +16,9 @@ import httpx2
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sqlalchemy import event, select, text
+from sqlalchemy import event
 
 from api.matches import export, repository
-from api.matches.tables import Match
 from cep.instants import instant_ms
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from contract.service.tokens import Role
@@ -102,22 +101,6 @@ def test_matches_are_filtered(with_stream: Service) -> None:
         assert listed(with_stream, query) == numbers, query
         heard = listen(with_stream, f"after=0&wait=0s&{query}")
         assert [number for _, _, number in heard] == numbers[::-1], query
-
-
-def test_matches_of_a_rule_and_a_key_are_looked_up_by_both(with_stream: Service) -> None:
-    """Of a rule that has found most of a million matches, SQLite would else read all for a key."""
-    database = with_stream.app.state.runtime.database
-    if database.is_postgresql:
-        pytest.skip("its plans depend on what is in the table")
-    query = select(Match.number).where(
-        Match.stream == "logins", Match.processor_id == "failed-logins", Match.key_text == "eve"
-    )
-    compiled = query.order_by(Match.number.desc()).compile(
-        database.engine, compile_kwargs={"literal_binds": True}
-    )
-    with database.engine.connect() as connection:
-        ((*_, plan),) = connection.execute(text(f"EXPLAIN QUERY PLAN {compiled}"))
-    assert "COVERING INDEX ix_matches_stream_processor_id_key_text_number" in plan
 
 
 def test_pages_stay_right_while_matches_come_in(with_stream: Service) -> None:

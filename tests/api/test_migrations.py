@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text
 
 from api.audit.tables import Change
 from api.matches.tables import Match, MatchTriage
 from api.store.database import Database, migrate
 from api.streams.tables import Stream
 from api.tables import Record
-from tests.api.running import postgresql_schema_named
+from tests.api.running import migrate_sqlite, postgresql_schema_named
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -38,6 +38,22 @@ def test_a_migrated_store_is_what_the_code_expects(empty_store: str) -> None:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Record.metadata) == []
     assert database.is_ready()
+    database.close()
+
+
+def test_matches_of_a_rule_and_a_key_are_looked_up_by_both(tmp_path: Path) -> None:
+    """Of a rule that has found most of a million matches, SQLite would else read all for a key."""
+    migrate_sqlite(path := tmp_path / "store.db")
+    database = Database(f"sqlite:///{path}")
+    query = select(Match.number).where(
+        Match.stream == "logins", Match.processor_id == "failed-logins", Match.key_text == "eve"
+    )
+    compiled = query.order_by(Match.number.desc()).compile(
+        database.engine, compile_kwargs={"literal_binds": True}
+    )
+    with database.engine.connect() as connection:
+        ((*_, plan),) = connection.execute(text(f"EXPLAIN QUERY PLAN {compiled}"))
+    assert "COVERING INDEX ix_matches_stream_processor_id_key_text_number" in plan
     database.close()
 
 
