@@ -190,7 +190,7 @@ def check(
             load = asyncio.run(under_load(service, authors, fault))
         record_property("statuses", dict(load.statuses))
         record_property("trials", dict(load.trials))
-        record_property("slowest /healthz", health)
+        record_property("slowest /healthz", f"{health}")
         assert set(load.statuses) <= {200, 201, 503} | ({409} if fault else set()), load.statuses
         assert set(load.trials) <= {422, 503}, load.trials
         assert set(health.statuses) == {"200"}
