@@ -6,6 +6,7 @@ ShardStatus of every shard that ran ──► JobProgress ──► JobStatus, f
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from contract.reports import FailedAt, RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
@@ -145,14 +146,21 @@ class JobProgress:
             state = _state(interval, self.newest_ms)
             if state is not None:
                 key = (interval.processor_id, interval.version)
-                status = self._status(interval, state, open_now[key], state_bytes[key])
-                found[key] = replace(status, interpreted_reason=reasons.get(key, ""))
+                found[key] = self._counted(
+                    key,
+                    state,
+                    **self._activity(interval),
+                    partial_matches=open_now[key],
+                    state_bytes=state_bytes[key],
+                    interpreted_reason=reasons.get(key, ""),
+                )
         for key in timeline.paused:
             found[key] = self._counted(key, "paused")
         for item in timeline.quarantined:
             key = (item.processor_id, item.version)
-            found[key] = replace(
-                self._counted(key, "quarantined"),
+            found[key] = self._counted(
+                key,
+                "quarantined",
                 error=item.reason,
                 traceback=item.traceback,
                 failed_at=self.failed_at.get(key),
@@ -160,7 +168,7 @@ class JobProgress:
         # What came before its end is counted until the watermark has passed it.
         for key in self._rules.keys() - found.keys():
             last_match_ms = self._rules[key].last_match_ms
-            found[key] = replace(self._counted(key, "superseded"), last_match_ms=last_match_ms)
+            found[key] = self._counted(key, "superseded", last_match_ms=last_match_ms)
         return found.values()
 
     def _held_by_version(self) -> tuple[Counter[VersionOf], Counter[VersionOf]]:
@@ -178,26 +186,23 @@ class JobProgress:
                 state_bytes[version] += size.state_bytes * count // everything
         return open_now, state_bytes
 
-    def _status(
-        self, interval: Interval, state: RunningState, open_now: int, state_bytes: int
-    ) -> VersionStatus:
-        key = (interval.processor_id, interval.version)
+    def _activity(self, interval: Interval) -> dict[str, Any]:
+        """Return when a version is active, and what it did last, by fields of `VersionStatus`."""
+        counts = self._rules.get((interval.processor_id, interval.version))
         is_tried = interval.share is not None
         begin_ms = interval.active_from_ms if is_tried else interval.published_from_ms
         until_ms = interval.active_until_ms
-        return replace(
-            self._counted(key, state),
-            active_from_ms=None if begin_ms == BEGINNING_MS else begin_ms,
-            active_until_ms=None if until_ms == END_MS else until_ms,
-            partial_matches=open_now,
-            state_bytes=state_bytes,
-            last_match_ms=self._rules[key].last_match_ms if key in self._rules else None,
-            throttled_until_ms=self.throttled_until_ms.get(interval.processor_id),
-        )
+        return {
+            "active_from_ms": None if begin_ms == BEGINNING_MS else begin_ms,
+            "active_until_ms": None if until_ms == END_MS else until_ms,
+            "last_match_ms": None if counts is None else counts.last_match_ms,
+            "throttled_until_ms": self.throttled_until_ms.get(interval.processor_id),
+        }
 
-    def _counted(self, version: VersionOf, state: RunningState) -> VersionStatus:
+    def _counted(self, version: VersionOf, state: RunningState, **more: Any) -> VersionStatus:
         counts = self._rules.get(version, RuleCounts())
-        return VersionStatus(*version, state, totals=Totals(**counts.sums), steps=counts.steps)
+        totals = Totals(**counts.sums)
+        return VersionStatus(*version, state, totals=totals, steps=counts.steps, **more)
 
 
 def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:

@@ -66,7 +66,8 @@ class MatchIds:
             of_rule: what `rule_digest` returned.
             of_find: what `find_digests` did.
         """
-        return self.ids(as_numbers([of_rule]), as_numbers([of_find])).hex()
+        together = int.from_bytes(of_rule) ^ int.from_bytes(of_find)
+        return self._numbered(together.to_bytes(DIGEST_BYTES)).hex()
 
     def ids(self, of_rules: Digests, of_finds: Digests) -> bytes:
         """Return the ids of many finds, `DIGEST_BYTES` each, one after the other."""

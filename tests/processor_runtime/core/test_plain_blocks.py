@@ -187,6 +187,20 @@ def test_what_is_too_large_goes_out_one_by_one(monkeypatch: pytest.MonkeyPatch) 
         assert not any(taken)
 
 
+def test_until_code_for_rows_is_compiled_matches_go_out_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules: Rules = [(PATTERNS[0], SELECTS[1], {})]
+    with blocks_of(20) as taken:
+        found = matches(rules)
+        assert any(taken)
+        taken.clear()
+        monkeypatch.setattr(plain_blocks, "is_ready", lambda _package: False)
+        assert matches(rules) == found
+        assert taken
+        assert not any(taken)
+
+
 def test_chunks_of_columns_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
     rules: list[tuple[Any, ...]] = [(PATTERNS[0], {}, {})]
     with blocks_of(4_096):
