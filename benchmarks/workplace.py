@@ -30,11 +30,15 @@ BEGIN_MS = 1_700_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What events look like: names and SQL types of columns, lateness, and the format of files."""
+    """What events look like: names and SQL types of columns, lateness, and the format of files.
+
+    `elsewhere`: what a job file says of a source of another kind, if it is one.
+    """
 
     columns: Mapping[str, str] = field(default_factory=lambda: COLUMNS)
     delay_ms: int = 0
-    format: Literal["parquet", "csv"] = "parquet"
+    format: Literal["parquet", "csv", "json"] = "parquet"
+    elsewhere: Mapping[str, Any] | None = None
 
     def ddl(self) -> str:
         """Return the columns as Spark writes a schema."""
@@ -80,7 +84,8 @@ class Workplace:
                 {
                     "name": "bench",
                     "stream": "payments",
-                    "source": {
+                    "source": self.source.elsewhere
+                    or {
                         "format": self.source.format,
                         "path": str(root / "in"),
                         "max_files_per_batch": batches.files,
@@ -124,6 +129,8 @@ class Workplace:
         shifted = events.with_columns(pl.col("ts") + shift_ms)
         if self.source.format == "csv":
             shifted.write_csv(aside, include_header=False)
+        elif self.source.format == "json":
+            shifted.write_ndjson(aside)
         else:
             shifted.write_parquet(aside)
         # Spark reads files in the order of their times.

@@ -288,6 +288,25 @@ Output = Annotated[
 ]
 
 
+def takes_lines(output: Output) -> bool:
+    """Return whether an output writes matches that are lines of JSON as they are.
+
+    Kafka does if all other rows it takes are named apart from matches.
+    """
+    match output:
+        case JsonOutput():
+            return True
+        case KafkaOutput():
+            is_own = output.connector == "percept" and output.value_format == "json"
+            return is_own and output.row_kinds <= {"match", "side", "late", "error"}
+        case _:
+            return False
+
+
 def are_plain_lines(outputs: Iterable[Output]) -> bool:
     """Return whether all outputs are lines of JSON that end as usual, any number in a file."""
-    return all(each.type == "json" and each.options.keys() <= {"compression"} for each in outputs)
+    return all(
+        takes_lines(each)
+        and not (isinstance(each, JsonOutput) and each.options.keys() - {"compression"})
+        for each in outputs
+    )

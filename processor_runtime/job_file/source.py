@@ -4,6 +4,7 @@
 stream's.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, Self
 
@@ -18,9 +19,12 @@ from processor_runtime.kafka.settings import (
     KafkaOptionError,
     check_source_options,
 )
+from processor_runtime.sources.time_patterns import TimePattern, TimePatterns
 
 FILE_FORMATS: Final = frozenset({"json", "csv", "parquet", "orc", "text", "delta"})
 TEXT_FORMATS: Final = frozenset({"json", "csv"})
+"""Files of text."""
+_READ_WITHOUT_SPARK: Final = {"json": "JSON", "csv": "CSV", "parquet": "Parquet"}
 KNOWN_FORMATS: Final = (*sorted(FILE_FORMATS), "kafka", "rate", "rate-micro-batch", "socket")
 KAFKA_COLUMNS: Final = (
     "key",
@@ -38,7 +42,51 @@ _MAX_FILES: Final = "maxFilesPerTrigger"
 _RESERVED_OPTIONS: Final = ("mode", "columnNameOfCorruptRecord")
 
 
+_TIME_OPTIONS: Final = ("timestampFormat", "timestampNTZFormat", "dateFormat")
+_TIMES: Final = [name.lower() for name in _TIME_OPTIONS]
+_OF_FILE_SYSTEMS: Final = "fs."
+LISTING_OPTIONS: Final = (
+    "cleanSource",
+    "fileNameOnly",
+    "ignoreCorruptFiles",
+    "ignoreMissingFiles",
+    "latestFirst",
+    "maxBytesPerTrigger",
+    "maxCachedFiles",
+    "maxFileAge",
+    "maxFilesPerTrigger",
+    "modifiedAfter",
+    "modifiedBefore",
+    "pathGlobFilter",
+    "recursiveFileLookup",
+    "sourceArchiveDir",
+)
+"""Options of Spark about which files are read; others are about how."""
+_CSV_OPTIONS: Final = ("header", "sep", "delimiter")
+_NO_SEPARATORS: Final = '"\r\n\0\x7f'
 _SCHEMAS_OF: Final = ("avro", "protobuf")
+
+
+def _check_options(
+    place: str, options: Mapping[str, str], known: Sequence[str], what: str = "JSON"
+) -> None:
+    """Check the options of what Percept reads itself, such as JSON.
+
+    Raises:
+        ValueError: one is not known, or its pattern of times cannot be used.
+    """
+    small = {each.lower() for each in known}
+    for name, value in options.items():
+        if name.lower() not in small and not name.startswith(_OF_FILE_SYSTEMS):
+            raise ValueError(
+                f"{place}: Percept reads {what} itself and has no option '{name}'. "
+                f"{did_you_mean(name, known)}"
+            )
+        if name.lower() in _TIMES:
+            try:
+                TimePattern(value)
+            except ValueError as error:
+                raise ValueError(f"{place}: {name}: {error}") from None
 
 
 class Source(JobFilePart):
@@ -66,7 +114,9 @@ class Source(JobFilePart):
     schema_file: Path | None = None
     """Or a file of schemas with their ids, as JSON."""
     value_options: Options = Field(default={})
-    """How values are parsed, such as timestampFormat: options of Spark's from_json."""
+    """How times are written in values of JSON: timestampFormat, timestampNTZFormat, dateFormat."""
+    null_values: Literal["malformed", "skip"] = "malformed"
+    """What becomes of values that are NULL, as tombstones of Kafka: error rows, or nothing."""
     columns: dict[str, str] = Field(default={})
     """Columns of the stream that have another name at the source: {stream column: source column}.
     """
@@ -100,6 +150,44 @@ class Source(JobFilePart):
     def uses_own_kafka(self) -> bool:
         """Whether it is Kafka, read without Spark's connector."""
         return self.format == "kafka" and self.connector == "percept"
+
+    @property
+    def is_read_without_spark(self) -> bool:
+        """Whether it is of files that Spark only finds."""
+        return self.format in _READ_WITHOUT_SPARK and not self.parses_value
+
+    @property
+    def separator(self) -> str:
+        """What stands between the values of CSV."""
+        written = self._option("sep") or self._option("delimiter") or ","
+        return "\t" if written == "\\t" else written
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line of a file of CSV names its columns."""
+        return self._option("header") == "true"
+
+    def _option(self, name: str) -> str | None:
+        """Return an option, whose name may be written with capital letters or without."""
+        found = (value for each, value in self.options.items() if each.lower() == name)
+        return next(found, None)
+
+    @property
+    def time_patterns(self) -> TimePatterns:
+        """How times are written in JSON and CSV."""
+        given = self.options if self.format in TEXT_FORMATS else self.value_options
+        small = {name.lower(): value for name, value in given.items()}
+        return TimePatterns(*map(small.get, _TIMES))
+
+    @property
+    def listing_options(self) -> dict[str, str]:
+        """Options for Spark about which files there are, and how it comes to them."""
+        small = {name.lower() for name in LISTING_OPTIONS}
+        return {
+            name: value
+            for name, value in self.reader_options.items()
+            if name.lower() in small or name.startswith(_OF_FILE_SYSTEMS)
+        }
 
     @property
     def reader_options(self) -> dict[str, str]:
@@ -152,10 +240,24 @@ class Source(JobFilePart):
             )
         if self.value_options and not self.parses_value:
             raise ValueError("value_options: nothing is parsed from a value; use options")
+        if self.null_values == "skip" and not self.parses_value:
+            raise ValueError("null_values: this is for events in a value. Leave it out")
         if self.format == "kafka":
             self._check_kafka()
         elif self.connector is not None:
             raise ValueError("connector: this is for kafka alone. Leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _has_known_options(self) -> Self:
+        if self.is_read_without_spark:
+            own = {"json": _TIME_OPTIONS, "csv": (*_CSV_OPTIONS, *_TIME_OPTIONS)}
+            known = (*own.get(self.format, ()), *LISTING_OPTIONS)
+            _check_options("options", self.options, known, _READ_WITHOUT_SPARK[self.format])
+        if self.format == "csv":
+            self._check_csv()
+        if self.value_format in {None, "json"}:
+            _check_options("value_options", self.value_options, _TIME_OPTIONS)
         return self
 
     @model_validator(mode="after")
@@ -181,6 +283,18 @@ class Source(JobFilePart):
         if self.value_options:
             raise ValueError("value_options are for json")
         return self
+
+    def _check_csv(self) -> None:
+        if self._option("header") not in {None, "true", "false"}:
+            raise ValueError("options: header: write true or false")
+        if self._option("sep") and self._option("delimiter"):
+            raise ValueError("options: give either sep or delimiter, which are the same")
+        separator = self.separator
+        if len(separator) != 1 or not separator.isascii() or separator in _NO_SEPARATORS:
+            raise ValueError(
+                f"options: sep: '{separator}' cannot be between values. Write one character of "
+                "ASCII, no quote and no line end"
+            )
 
     def _check_kafka(self) -> None:
         if self.path is not None:

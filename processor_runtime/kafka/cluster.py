@@ -77,6 +77,11 @@ class Subscription:
         return cls(topics)
 
 
+def patience_seconds(options: Mapping[str, str]) -> float:
+    """Return how long brokers may take, by the options of a source."""
+    return int(options.get("kafkaConsumer.pollTimeoutMs", PATIENCE_SECONDS * 1_000)) / 1_000
+
+
 def _assigned(text: str) -> tuple[Place, ...]:
     try:
         places = tuple(

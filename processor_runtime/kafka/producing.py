@@ -5,7 +5,7 @@ records of a batch ──BatchProducer.send──► acknowledged by all replica
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -20,13 +20,15 @@ _USUAL: Final[Mapping[str, Any]] = {
     "delivery.timeout.ms": 120_000,
     "linger.ms": 5,
     "log_level": 0,
+    # To call back for each record costs as much as to write it.
+    "delivery.report.only.error": True,
 }
 _POLL_SECONDS: Final = 0.5
+_RECORDS_PER_POLL: Final = 1_000
 _AN_OTHER_NAME: Final = "message.timeout.ms"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What one row becomes; the partition follows from the key."""
 
     key: bytes | None
@@ -58,13 +60,12 @@ class BatchProducer:
         self._troubles.clear()
         producer = self._started()
         try:
-            for record in records:
+            for sent, record in enumerate(records):
                 self._produce(producer, record)
-                producer.poll(0)
-                self._check()
+                if not sent % _RECORDS_PER_POLL:
+                    self._poll(producer, 0)
             while len(producer):
-                producer.poll(_POLL_SECONDS)
-                self._check()
+                self._poll(producer, _POLL_SECONDS)
             self._check()
         except BaseException:
             self.close()
@@ -81,6 +82,13 @@ class BatchProducer:
         self._producer = self._producer or producer_of(self.settings, self._troubles.note)
         return self._producer
 
+    def _poll(self, producer: Producer, seconds: float) -> None:
+        under_way = len(producer)
+        producer.poll(seconds)
+        if len(producer) < under_way and not self._failure:
+            self._troubles.clear()  # brokers have answered
+        self._check()
+
     def _produce(self, producer: Producer, record: Record) -> None:
         while True:
             try:
@@ -92,17 +100,14 @@ class BatchProducer:
                     on_delivery=self._delivered,
                 )
             except BufferError:  # as much is under way as may be
-                producer.poll(_POLL_SECONDS)
-                self._check()
+                self._poll(producer, _POLL_SECONDS)
             except KafkaException as error:
                 raise KafkaFailed(self._failure_text(error_text(error))) from None
             else:
                 return
 
     def _delivered(self, error: KafkaError | None, _message: Message) -> None:
-        if error is None:
-            self._troubles.clear()
-        elif not self._failure:
+        if error is not None and not self._failure:
             self._failure = self._failure_text(error.str())
 
     def _check(self) -> None:

@@ -1,6 +1,6 @@
-"""Ranges of records → Arrow, in a worker of Spark: exactly the records of the ranges.
+"""Ranges of records → messages, in a worker: exactly the records of the ranges.
 
-    ranges of a task ──► one consumer ──► messages by range ──► record batches
+    ranges of a task ──► one consumer ──► messages of each range
 
 A worker keeps its consumer from one task to the next: connecting takes longer than a small batch.
 It belongs to no group; positions are kept in the checkpoint of the job.
@@ -11,24 +11,29 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any, Final
 
-import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from processor_runtime.kafka.cluster import PATIENCE_SECONDS, KafkaFailed, error_text
+from processor_runtime.kafka.cluster import (
+    PATIENCE_SECONDS,
+    KafkaFailed,
+    error_text,
+    patience_seconds,
+)
 from processor_runtime.kafka.offsets import RecordRange
 from processor_runtime.kafka.setting_files import explained
-from processor_runtime.kafka.settings import KafkaOptionError
+from processor_runtime.kafka.settings import KafkaOptionError, client_settings
 from processor_runtime.kafka.troubles import Troubles
 
-_ROWS_PER_BATCH: Final = 20_000
-_BYTES_PER_BATCH: Final = 16_000_000
 _MESSAGES_PER_CALL: Final = 1_000
 _POLL_SECONDS: Final = 0.5
+_ERROR: Final = methodcaller("error")
+_TOPIC: Final = methodcaller("topic")
+_PARTITION: Final = methodcaller("partition")
 _TRUNCATED_AFTER_SECONDS: Final = 10.0
 """A new leader may not know immediately how far the records go that are on all replicas."""
-_MICROSECONDS: Final = 1_000
 _OUT_OF_RANGE: Final = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001
 _FATAL: Final = (
     KafkaError._AUTHENTICATION,  # noqa: SLF001
@@ -61,6 +66,16 @@ class ReadingRules:
     fails_on_loss: bool = True
     patience_seconds: float = PATIENCE_SECONDS
 
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "ReadingRules":
+        """Return what the options of a source say.
+
+        Raises:
+            KafkaOptionError: one of them cannot be used.
+        """
+        fails_on_loss = options.get("failOnDataLoss", "true").lower() == "true"
+        return cls(client_settings(options), fails_on_loss, patience_seconds(options))
+
     @property
     def consumer_settings(self) -> dict[str, Any]:
         """Settings of the consumer, those that were given before the usual ones."""
@@ -80,30 +95,14 @@ def check_consumer(settings: Mapping[str, str]) -> None:
         raise KafkaOptionError(explained(settings, error_text(error))) from None
 
 
-def batches_of(
-    ranges: Sequence[RecordRange], rules: ReadingRules, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """Yield the records of ranges, those of one partition in their order.
+def messages_of(ranges: Sequence[RecordRange], rules: ReadingRules) -> Iterator[list[Message]]:
+    """Yield the messages of ranges as they come, those of one partition in their order.
 
-    `ranges`: of any partitions, each range once. `schema`: columns of `COLUMNS`, in any order.
+    `ranges`: of any partitions, each range once.
 
     Raises:
         KafkaFailed: brokers do not answer, or records are gone.
     """
-    messages: list[Message] = []
-    size = 0
-    for part in messages_of(ranges, rules):
-        messages += part
-        size += sum(map(len, part))
-        if len(messages) >= _ROWS_PER_BATCH or size >= _BYTES_PER_BATCH:
-            yield record_batch(messages, schema)
-            messages, size = [], 0
-    if messages:
-        yield record_batch(messages, schema)
-
-
-def messages_of(ranges: Sequence[RecordRange], rules: ReadingRules) -> Iterator[list[Message]]:
-    """Yield the messages of ranges as they come."""
     consumer, troubles = _consumer(rules)
     troubles.clear()
     try:
@@ -138,6 +137,11 @@ class _RangeReader:
     left: dict[tuple[str, int], RecordRange]
     troubles: Troubles
     _ended_at: dict[tuple[str, int], float] = field(default_factory=dict)
+    _places: int = field(init=False)
+    _topics: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._places, self._topics = len(self.left), len({topic for topic, _ in self.left})
 
     def __iter__(self) -> Iterator[list[Message]]:
         heard = time.monotonic()
@@ -145,16 +149,36 @@ class _RangeReader:
             # A call for many waits until there are many.
             first = self.consumer.poll(_POLL_SECONDS)
             rest = self.consumer.consume(_MESSAGES_PER_CALL, 0) if first is not None else []
-            taken = [each for each in (first, *rest) if each is not None and self._takes(each)]
-            if taken:
+            found = [] if first is None else self._of_ranges([first, *rest])
+            if found:
                 heard = time.monotonic()
                 self.troubles.clear()
-                yield taken
+                yield found
                 continue
             is_over = time.monotonic() - heard > self.rules.patience_seconds
             if is_over or self.troubles.is_hopeless:
                 message = self.troubles.message("no record came in time")
                 raise KafkaFailed(f"{min(self.left.values())}: {message}")
+
+    def _of_ranges(self, messages: list[Message]) -> list[Message]:
+        """Return those that belong to a range; most often all are of the middle of one."""
+        first, last = messages[0], messages[-1]
+        wanted = self.left.get((str(first.topic()), int(first.partition() or 0)))
+        if wanted is not None and self._are_of_one_partition(messages):
+            # Those of a partition come in their order.
+            is_inside = wanted.begin <= int(first.offset() or 0)
+            if is_inside and int(last.offset() or 0) < wanted.end - 1:
+                return messages
+        return [each for each in messages if self._takes(each)]
+
+    def _are_of_one_partition(self, messages: list[Message]) -> bool:
+        """Return whether all are records of one partition."""
+        if any(map(_ERROR, messages)):
+            return False
+        # Those of a range that is complete may still come.
+        if self._topics > 1 and len(set(map(_TOPIC, messages))) > 1:
+            return False
+        return self._places == 1 or len(set(map(_PARTITION, messages))) == 1
 
     def _takes(self, message: Any) -> bool:
         """Return whether a message belongs to a range; end the range if it lies after it."""
@@ -212,38 +236,6 @@ def _lost(wanted: RecordRange) -> str:
         "retention of the topic, or the topic was created anew. Write failOnDataLoss: false under "
         "source.options to go on without them."
     )
-
-
-def record_batch(messages: Sequence[Message], schema: pa.Schema) -> pa.RecordBatch:
-    """Return messages as columns, those of a schema."""
-    return pa.RecordBatch.from_arrays(
-        [pa.array(_COLUMNS[each.name](messages), type=each.type) for each in schema], schema=schema
-    )
-
-
-_COLUMNS: Final[Mapping[str, Any]] = {
-    "key": lambda messages: [each.key() for each in messages],
-    "value": lambda messages: [each.value() for each in messages],
-    "topic": lambda messages: [each.topic() for each in messages],
-    "partition": lambda messages: [each.partition() for each in messages],
-    "offset": lambda messages: [each.offset() for each in messages],
-    "timestamp": lambda messages: [_timestamp(each) for each in messages],
-    # librdkafka counts from 1 and has 0 for none; Kafka counts from 0 and has -1.
-    "timestampType": lambda messages: [each.timestamp()[0] - 1 for each in messages],
-    "headers": lambda messages: [_headers(each) for each in messages],
-}
-
-
-def _timestamp(message: Message) -> int | None:
-    kind, time_ms = message.timestamp()
-    return time_ms * _MICROSECONDS if kind else None
-
-
-def _headers(message: Message) -> list[dict[str, Any]] | None:
-    headers: Any = message.headers()
-    if headers is None:
-        return None
-    return [{"key": name, "value": value} for name, value in headers]
 
 
 _kept: dict[str, Any] = {}

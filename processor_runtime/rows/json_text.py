@@ -27,7 +27,7 @@ def json_text(value: Any) -> str:
     except PydanticSerializationError as error:
         # Halves of surrogate pairs, which a text of Python may hold and UTF-8 cannot.
         try:
-            return _written(_with_whole_characters(value))
+            return _written(with_whole_characters(value))
         except (PydanticSerializationError, RecursionError):
             reason = str(error).removeprefix("Error serializing to JSON: ")
             raise NoJson(f"it cannot be written as JSON: {reason}") from None
@@ -78,16 +78,20 @@ def _written(value: Any) -> str:
         raise
 
 
-def _with_whole_characters(value: Any) -> Any:
+def with_whole_characters(value: Any) -> Any:
+    """Return a value without halves of surrogate pairs, at any depth; there is `?` in their place.
+
+    JSON can hold them, and texts of Python do, but UTF-8 does not.
+    """
     match value:
         case str():
             return value.encode(errors="replace").decode()
         case Mapping():
             return {
-                _with_whole_characters(key): _with_whole_characters(item)
+                with_whole_characters(key): with_whole_characters(item)
                 for key, item in value.items()
             }
         case list() | tuple() | set() | frozenset():
-            return [_with_whole_characters(item) for item in value]
+            return [with_whole_characters(item) for item in value]
         case _:
             return value

@@ -6,6 +6,7 @@ outputs of the job ──LineRoute──► second stage ──BatchLines──�
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +58,6 @@ class BatchLines:
     def __len__(self) -> int:
         """Return the number of lines."""
         return sum(each.count(b"\n") + 1 for each in self.in_hand) + sum(self.files.values())
+
+
+NO_LINES: Final = BatchLines()

@@ -40,7 +40,6 @@ from processor_runtime.driver.whole_checkpoint import require_whole
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.output.events.unusable_events import PLACE
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.code_trial import CodeTrial
@@ -50,21 +49,22 @@ from processor_runtime.spark.checkpoint_writer import write_directly
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.line_routes import line_route, makes_lines
 from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
-from processor_runtime.spark.plan.file_events import FileEvents
 from processor_runtime.spark.plan.frames import (
     StagePlan,
     TimeRules,
     output_rows,
-    output_rows_of_files,
     spread_shard_keys,
-    timed_events,
     with_ticks,
 )
 from processor_runtime.spark.plan.worker_rules import PinnedRules
 from processor_runtime.spark.session import ship_packages
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
-from processor_runtime.spark.sources import FilesNotPlain, SourceEvents, read_source
+from processor_runtime.spark.sources import (
+    EventsWanted,
+    SourceEvents,
+    read_source,
+)
 from processor_runtime.spark.undone_batches import plan_retry
 from processor_runtime.spark.worker_deaths import BatchUndone
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -111,7 +111,6 @@ class StreamingJob:
     _processors: BackgroundDiscovery | None = None
     _query: JobQuery | None = None
     _is_stopping: threading.Event = field(default_factory=threading.Event)
-    _are_files_plain: bool = True
 
     def run(self) -> None:
         """Run until the source ends or the job is stopped.
@@ -266,13 +265,12 @@ class StreamingJob:
             list_content=parts.discovery.list_content,
         )
         _report_start(parts, pins)
-        events = read_source(
-            self.spark,
-            self.job_file.source,
-            stream,
-            parts.files,
-            time_of_files=time.column if self._are_files_plain else None,
+        wanted = EventsWanted(
+            time.column,
+            time.max_future_skew_ms,
+            has_places=bool(self.job_file.row_kinds & {"late", "error"}),
         )
+        events = read_source(self.spark, self.job_file.source, stream, wanted, parts.files)
         batches = MicroBatches(
             spark=self.spark,
             files=parts.files,
@@ -311,20 +309,12 @@ class StreamingJob:
             is_to_fail = self.job_file.on_error == "fail"
             plan_retry(undone, parts.files, parts.search, fails_on_error=is_to_fail)
             return not self.is_stopping
-        except FilesNotPlain as found:
-            if not self._are_files_plain:
-                raise  # Spark read them: nothing would be otherwise the next time
-            _log.info("Spark reads the files from here on, which is slower: %s", found)
-            self._are_files_plain = False
-            return not self.is_stopping
         if self._query.was_set_back:
             _log.warning("the clock was set back: another query begins, so that no batch waits")
         return (watch.has_changed or self._query.was_set_back) and not self.is_stopping
 
     def _rows(self, parts: _Parts, events: SourceEvents, time: TimeRules) -> DataFrame:
         frame = events.frame
-        if not self.job_file.row_kinds & {"late", "error"}:
-            frame = frame.drop(PLACE)  # nobody is told it
         if self.job_file.has_ticks:
             frame = with_ticks(frame, self.job_file.trigger)
         plan = StagePlan(
@@ -338,10 +328,7 @@ class StreamingJob:
             ),
             by_clock=time.column is None,
         )
-        if events.form is None or time.column is None:
-            return output_rows(timed_events(frame, time), plan)
-        read = FileEvents(events.form, time.column, time.max_future_skew_ms)
-        return output_rows_of_files(frame, read, time, plan)
+        return output_rows(frame, events.read, time.watermark_delay_ms, plan)
 
     def _time_rules(self, stream: StreamDefinition) -> TimeRules:
         if self.job_file.time.by == "processing":

@@ -29,8 +29,8 @@ def line_route(spark: SparkSession, outputs: JobOutputs, shards: int) -> LineRou
 
     Options of Spark's writer leave all of them to Spark.
     """
-    sinks = [each.sink for each in outputs.outputs]
-    if not all(isinstance(sink, FileSink) and sink.writes_plain_lines for sink in sinks):
+    files = [each.sink for each in outputs.outputs if isinstance(each.sink, FileSink)]
+    if not all(sink.writes_plain_lines for sink in files):
         return LineRoute()
     return LineRoute(_MOST_BYTES_IN_HAND // shards, _directory(spark, outputs))
 

@@ -44,7 +44,7 @@ from processor_runtime.spark.failed_events import failed_events
 from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch, shipped_name
 from processor_runtime.spark.shipped_files import ShippedFiles
-from processor_runtime.spark.sources import not_plain, unread_file
+from processor_runtime.spark.sources import unread_file
 from processor_runtime.spark.sources.backlog import unread_events
 from processor_runtime.spark.worker_deaths import BatchUndone, death_in
 from processor_runtime.stages.rule_errors import RuleFailed
@@ -114,7 +114,6 @@ class MicroBatches:
             RuleFailed: a processor failed, and the job is set to fail then.
             SourceError: a file of the batch cannot be read as it is meant.
             BatchUndone: a worker died, or the batch was a trial; it is to be run again.
-            FilesNotPlain: it is to be run again by a query in which Spark reads the files.
         """
         times = BatchTimes(batch_id)
         try:
@@ -183,7 +182,7 @@ class MicroBatches:
         except (PySparkException, Py4JJavaError) as error:
             death = death_in(str(error), self.limits.call_seconds)
             if death is None:
-                raise not_plain(error) or unread_file(error) or error from error
+                raise unread_file(error) or error from error
             raise BatchUndone(batch_id, death, error) from error
         if self.search.left_out is not None:
             raise BatchUndone(batch_id)

@@ -19,9 +19,10 @@ from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
-from processor_runtime.output.events.unusable_events import MALFORMED
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import END_MS
+from processor_runtime.sources.event_frames import EventFrames
+from processor_runtime.sources.row_events import RowEvents
 from processor_runtime.spark.frames.fixed_rules import FixedRules
 from processor_runtime.spark.plan.block_rows import DDL, Received
 from processor_runtime.spark.plan.frames import (
@@ -29,10 +30,10 @@ from processor_runtime.spark.plan.frames import (
     TimeRules,
     output_rows,
     spread_shard_keys,
-    timed_events,
 )
 from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, rows_as_pandas
 from processor_runtime.spark.session import use_this_python
+from processor_runtime.spark.sources.columns import arrow_schema
 from processor_runtime.stages.key_stage import KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.state.memory import StateInMemory
@@ -112,14 +113,11 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
     ).with_token()
     _ = replace(rules).rule_set  # what does not fit is reported here, not by a task
     use_this_python(frame.sparkSession)
-    malformed = F.lit(None).cast("string").alias(MALFORMED)
-    time = TimeRules(event_time, delay_ms)
-    timed = timed_events(frame.select("*", malformed), time)
     if frame.isStreaming:
-        found = _streaming(timed, rules, frozenset({"match", "timeout"}), filters=True)
-        late = _streaming(timed, rules, frozenset({"late"}), filters=False)
+        found = _streaming(frame, rules, frozenset({"match", "timeout"}), filters=True)
+        late = _streaming(frame, rules, frozenset({"late"}), filters=False)
     else:
-        found = _static(timed, rules, final_watermark_ms)
+        found = _static(frame, rules, final_watermark_ms)
         late = found.limit(0)
     return PatternMatches(
         matches=_found(found, "match"),
@@ -128,21 +126,27 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
     )
 
 
+def _reader(frame: DataFrame, rules: FixedRules) -> RowEvents:
+    columns = arrow_schema(frame.schema)
+    return RowEvents(EventFrames.of_schema(columns, rules.stream.event_time_column))
+
+
 def _streaming(
-    timed: DataFrame, rules: FixedRules, wanted: frozenset[str], *, filters: bool
+    frame: DataFrame, rules: FixedRules, wanted: frozenset[str], *, filters: bool
 ) -> DataFrame:
-    spark = timed.sparkSession
+    spark = frame.sparkSession
     shards = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     keys = spread_shard_keys(spark, shards)
-    return output_rows(
-        timed, StagePlan(rules, keys, MatchSettings(wanted, fails_on_error=True), filters)
-    )
+    time = TimeRules(rules.stream.event_time_column, rules.stream.allowed_delay_ms)
+    plan = StagePlan(rules, keys, MatchSettings(wanted, fails_on_error=True), filters)
+    return output_rows(frame, _reader(frame, rules), time.watermark_delay_ms, plan)
 
 
-def _static(timed: DataFrame, rules: FixedRules, final_watermark_ms: int | None) -> DataFrame:
-    shards = timed.sparkSession.sparkContext.defaultParallelism
+def _static(frame: DataFrame, rules: FixedRules, final_watermark_ms: int | None) -> DataFrame:
+    shards = frame.sparkSession.sparkContext.defaultParallelism
     wanted = frozenset({"match", "timeout"})
-    task = KeyStageTask(rules, KeyStageSettings(shards, wanted), tuple(range(shards)))
+    read, settings = _reader(frame, rules), KeyStageSettings(shards, wanted)
+    task = KeyStageTask(read, rules, settings, tuple(range(shards)))
     final_ms = END_MS if final_watermark_ms is None else final_watermark_ms
 
     def shard_rows(key: tuple[Any, ...], blocks: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -151,8 +155,7 @@ def _static(timed: DataFrame, rules: FixedRules, final_watermark_ms: int | None)
         )
         yield from map(rows_as_pandas, _shard_rows(int(key[0]), received, rules, final_ms))
 
-    # The watermark of a static frame means nothing, and applyInPandas takes none.
-    return timed.mapInArrow(task, DDL).groupBy("shard").applyInPandas(shard_rows, STAGE_DDL)
+    return frame.mapInArrow(task, DDL).groupBy("shard").applyInPandas(shard_rows, STAGE_DDL)
 
 
 def _shard_rows(

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple
 from typing import Any, Final
 
-import polars as pl
 import pyarrow as pa
 from pydantic_core import from_json, to_json
 
@@ -20,7 +19,6 @@ from processor_runtime.output.events.unusable_events import EARLIEST_MS
 from processor_runtime.rows.event_block import Arrival, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.shard_status import EventCounts
-from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.stages.asked_keys import KeyQuestion
 
 DDL: Final = (
@@ -119,10 +117,3 @@ class Received:
         """Yield the finished rows of output, as many at a time as came together."""
         for data in self._output:
             yield [OutputRow(*row) for row in from_json(data)]
-
-
-def frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-    """Yield Arrow batches as frames, mostly without copying; empty ones are skipped."""
-    for batch in batches:
-        if batch.num_rows:
-            yield pl.DataFrame(pl.from_arrow(with_valid_text(batch)))

@@ -1,28 +1,21 @@
 """The plan of the stream: from a frame of events to a frame of output rows.
 
-    events ──event time, watermark──► key stage ──shuffle by shard──► matching stage ──► rows
+    source ──► key stage ──watermark, shuffle by shard──► matching stage ──► rows
 
 Works on streaming frames; what differs from batch to batch (time, rules) is not in the plan but
 asked of a `RuleSource` by every task.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
-from pyspark.sql.types import LongType, TimestampNTZType
 
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.output.events.unusable_events import (
-    EARLIEST_MS,
-    FUTURE,
-    LATEST_MS,
-    MALFORMED,
-)
-from processor_runtime.rows.event_block import TIME
+from processor_runtime.sources.event_frames import EventReader
 from processor_runtime.spark.plan.block_rows import DDL
-from processor_runtime.spark.plan.stages import STAGE_DDL, EventReader, KeyStageTask, ShardProcessor
+from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, ShardProcessor
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.key_stage import TICK, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -67,31 +60,6 @@ class StagePlan:
     by_clock: bool = False
 
 
-def timed_events(events: DataFrame, time: TimeRules) -> DataFrame:
-    """Return events with their time and a watermark.
-
-    `events`: the columns of the stream, and `MALFORMED`.
-    """
-    given_ms = _time_ms(events, time)
-    latest_ms: Column = F.lit(LATEST_MS)
-    if time.max_future_skew_ms is not None:
-        now_ms = F.unix_millis(F.current_timestamp())
-        latest_ms = F.least(latest_ms, now_ms + time.max_future_skew_ms)
-    is_usable = F.col(TIME).between(F.lit(EARLIEST_MS), latest_ms)
-    columns = [name for name in events.columns if name not in {MALFORMED, TICK}]
-    ticks = [TICK] if TICK in events.columns else []
-    timed = events.select(given_ms.alias(TIME), *columns, MALFORMED, *ticks)
-    checked = timed.select(
-        F.when(is_usable & F.col(MALFORMED).isNull(), F.col(TIME)).alias(TIME),
-        *columns,
-        MALFORMED,
-        F.when(~is_usable, F.col(TIME)).alias(FUTURE),
-        *ticks,
-    )
-    # Ticks are dropped by the first stage: Spark would push a filter below the watermark.
-    return _with_watermark(checked, F.col(TIME), time)
-
-
 def with_ticks(events: DataFrame, trigger: Trigger) -> DataFrame:
     """Return events with ticks, so that batches run, and time goes on, without events.
 
@@ -108,40 +76,26 @@ def with_ticks(events: DataFrame, trigger: Trigger) -> DataFrame:
     return events.withColumn(TICK, F.lit(0)).unionByName(marked)
 
 
-def output_rows(timed: DataFrame, plan: StagePlan) -> DataFrame:
-    """Return the rows of output, with a status row per shard, of a stream of timed events."""
-    return _matched(timed.mapInArrow(_key_stage(plan), DDL), plan)
-
-
-def output_rows_of_files(
-    files: DataFrame, read: EventReader, time: TimeRules, plan: StagePlan
+def output_rows(
+    source: DataFrame, read: EventReader, watermark_delay_ms: int, plan: StagePlan
 ) -> DataFrame:
-    """Return the same of files, whose events are read by the first stage."""
-    blocks = files.mapInArrow(replace(_key_stage(plan), read=read), DDL)
-    return _matched(_with_watermark(blocks, F.col("until_ms"), time), plan)
+    """Return the rows of output, with a status row per shard, of a stream.
 
-
-def _key_stage(plan: StagePlan) -> KeyStageTask:
-    return KeyStageTask(
-        plan.rules,
-        KeyStageSettings(len(plan.shard_keys), plan.matching.wanted, plan.filters, plan.by_clock),
-        plan.shard_keys,
+    `source`: what `read`, in the first stage, makes events of.
+    """
+    settings = KeyStageSettings(
+        len(plan.shard_keys), plan.matching.wanted, plan.filters, plan.by_clock
     )
-
-
-def _matched(blocks: DataFrame, plan: StagePlan) -> DataFrame:
-    return blocks.groupBy("shard").transformWithStateInPandas(
+    blocks = source.mapInArrow(KeyStageTask(read, plan.rules, settings, plan.shard_keys), DDL)
+    delay = f"{watermark_delay_ms} milliseconds"
+    with_time = blocks.withColumn(_EVENT_TIME, F.timestamp_millis("until_ms"))
+    timed = with_time.withWatermark(_EVENT_TIME, delay).drop(_EVENT_TIME)
+    return timed.groupBy("shard").transformWithStateInPandas(
         ShardProcessor(plan.rules, plan.matching),
         outputStructType=STAGE_DDL,
         outputMode="Append",
         timeMode="EventTime",
     )
-
-
-def _with_watermark(rows: DataFrame, time_ms: Column, time: TimeRules) -> DataFrame:
-    with_time = rows.withColumn(_EVENT_TIME, F.timestamp_millis(time_ms))
-    delay = f"{time.watermark_delay_ms} milliseconds"
-    return with_time.withWatermark(_EVENT_TIME, delay).drop(_EVENT_TIME)
 
 
 def spread_shard_keys(spark: SparkSession, shards: int) -> tuple[int, ...]:
@@ -158,17 +112,3 @@ def spread_shard_keys(spark: SparkSession, shards: int) -> tuple[int, ...]:
             found.setdefault(partition, key)
         begin += size
     return tuple(found[partition] for partition in range(shards))
-
-
-def _time_ms(events: DataFrame, time: TimeRules) -> Column:
-    if time.column is None:
-        return F.unix_millis(F.current_timestamp())
-    column = F.col(time.column)
-    match events.schema[time.column].dataType:
-        case LongType():
-            return column
-        case TimestampNTZType():
-            epoch = F.lit("1970-01-01").cast("timestamp_ntz")
-            return F.timestamp_diff("MILLISECOND", epoch, column)
-        case _:
-            return F.unix_millis(column)

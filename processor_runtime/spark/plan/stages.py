@@ -3,12 +3,11 @@
 events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──► ShardProcessor ──► rows of output
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 from pandas.arrays import ArrowExtensionArray
 from pyspark import TaskContext
@@ -23,11 +22,11 @@ from processor_runtime.output.line_files import LineFiles
 from processor_runtime.output.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rows.shard_status import EventCounts, write_status
+from processor_runtime.sources.event_frames import EventReader
 from processor_runtime.spark.plan.block_rows import (
     Received,
     counts_row,
     event_row,
-    frames,
     output_row,
     question_row,
     record_batch,
@@ -50,10 +49,6 @@ OUTPUT_DDL: Final = (
 STAGE_DDL: Final = f"{OUTPUT_DDL}, {LINES} BINARY"
 """What the second stage gives: rows, or a kind and the lines of thousands of rows of that kind."""
 _POSITIONS_PER_PARTITION: Final = 1 << 40
-
-
-EventReader = Callable[[Iterable[pa.RecordBatch], Callable[[], int]], Iterator[pl.DataFrame]]
-"""From what Spark hands over, and the time at which the batch was planned, to frames of events."""
 
 
 @dataclass(slots=True)
@@ -89,13 +84,13 @@ class InlineLines:
 class KeyStageTask:
     """The first stage on one partition; called by `mapInArrow`.
 
-    `shard_keys` are the values Spark groups by, one per shard. `read` gives the events.
+    `read` gives the events. `shard_keys` are the values Spark groups by, one per shard.
     """
 
+    read: EventReader
     rules: RuleSource
     settings: KeyStageSettings
     shard_keys: tuple[int, ...]
-    read: EventReader = lambda batches, _now_ms: frames(batches)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blocks and rows of output, then counts, as `block_rows.SCHEMA`."""

@@ -27,10 +27,11 @@ from processor_runtime.job_file.outputs import (
     ParquetOutput,
     ServiceOutput,
     WebhookOutput,
+    takes_lines,
 )
 from processor_runtime.output.row_columns import LINES
 from processor_runtime.reporting import MatchPoster
-from processor_runtime.rows.line_route import BatchLines
+from processor_runtime.rows.line_route import NO_LINES, BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
 from processor_runtime.spark.failure_text import failure_text, without
 from processor_runtime.spark.sinks.console import ConsoleSink
@@ -48,7 +49,6 @@ from processor_runtime.spark.sinks.service import ServiceSink
 from processor_runtime.spark.sinks.webhook.sink import WebhookSink
 
 ROW_COLUMNS: Final = tuple(SCHEMA.names())
-_NO_LINES: Final = BatchLines()
 _log = logging.getLogger("percept.outputs")
 
 
@@ -86,7 +86,7 @@ class JobOutput:
         rows: DataFrame,
         batch_id: int,
         row_counts: Mapping[str, int],
-        lines: BatchLines = _NO_LINES,
+        lines: BatchLines = NO_LINES,
     ) -> int:
         """Write what of a batch this output wants, as `JobOutputs` says; return how many rows.
 
@@ -96,7 +96,7 @@ class JobOutput:
         """
         try:
             row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
-            own = lines if self.takes_lines and "match" in self.row_kinds else _NO_LINES
+            own = lines if self.takes_lines and "match" in self.row_kinds else NO_LINES
             row_count -= len(own)
             if isinstance(self.sink, FileSink) and not row_count and not self.side_tags:
                 # To say which rows are wanted takes Spark some time, and there are none.
@@ -106,7 +106,7 @@ class JobOutput:
             if self.side_tags and row_counts.get("side", 0):
                 # How many there are of each tag is not known; the rows are persisted.
                 row_count = wanted.count()
-            if isinstance(self.sink, FileSink):
+            if isinstance(self.sink, FileSink | KafkaSink):
                 self.sink.write(wanted, batch_id, row_count, own)
             else:
                 self.sink.write(wanted, batch_id, row_count)
@@ -145,7 +145,7 @@ class JobOutputs:
         rows: DataFrame,
         batch_id: int,
         row_counts: Mapping[str, int],
-        lines: BatchLines = _NO_LINES,
+        lines: BatchLines = NO_LINES,
     ) -> None:
         """Write a batch to every output that wants some of it.
 
@@ -195,10 +195,8 @@ def create_sinks(outputs: Sequence[Output], surroundings: SinkSurroundings) -> J
                 sink = _sink(output, surroundings)
             except (ValueError, OSError) as error:
                 raise OutputFailed(output.name, str(error), "") from error
-            takes_lines = output.type == "json"
-            created.append(
-                JobOutput(output.name, output.row_kinds, output.side_tags, sink, takes_lines)
-            )
+            kinds, tags = output.row_kinds, output.side_tags
+            created.append(JobOutput(output.name, kinds, tags, sink, takes_lines(output)))
     except OutputFailed:
         JobOutputs(created).close()
         raise

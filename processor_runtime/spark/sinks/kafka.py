@@ -1,13 +1,15 @@
 """Rows as Kafka records: keyed by processor and key, named by headers.
 
-    row ──► key ["failed-logins","eve"] · value: JSON of the row, or by a schema · headers row_id, …
+    row, line ──► key ["failed-logins","eve"] · value: its JSON, or by a schema · headers row_id, …
 
 Rows of one key of a processor go to one partition. A batch that is written again produces the same
 records. Percept's own connector writes from the driver, so that executors need no password for it,
-in the order of event time; Spark's connector writes from its executors.
+those of a key in the order of event time; Spark's connector writes from its executors. Matches that
+workers have made lines of become records without Spark.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row
@@ -21,6 +23,8 @@ from processor_runtime.kafka.settings import (
     is_installed,
     secret_values,
 )
+from processor_runtime.output.row_columns import LINES
+from processor_runtime.rows.line_route import NO_LINES, BatchLines
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times
 from processor_runtime.spark.sinks.row_identity import ordered, with_identity
@@ -39,9 +43,10 @@ class KafkaSink:
     def __init__(self, output: KafkaOutput) -> None:
         if not is_installed():
             raise ValueError(MISSING_LIBRARY)
+        from processor_runtime.kafka.match_records import match_records  # noqa: PLC0415
         from processor_runtime.kafka.producing import BatchProducer, Record  # noqa: PLC0415
 
-        self._record = Record
+        self._record, self._of_lines = Record, match_records
         self._producer = BatchProducer(client_settings(output.options), output.topic)
         self._value = _encoder(output)
         self.secrets = secret_values(output.options | output.schema_registry)
@@ -50,8 +55,22 @@ class KafkaSink:
             f"{output.topic}, and at kafka.message.max.bytes if a record is too large. {_AGAIN}"
         )
 
-    def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
-        """Send the rows of a batch, and wait until the brokers have them."""
+    def write(
+        self, rows: DataFrame, batch_id: int, row_count: int, lines: BatchLines = NO_LINES
+    ) -> None:
+        """Send the rows of a batch, and wait until the brokers have them.
+
+        `lines`: more rows, none of them in files.
+        """
+        for in_hand in lines.in_hand:
+            self._producer.send(self._of_lines([in_hand]))
+        if row_count and LINES in rows.columns:
+            has_lines = F.col(LINES).isNotNull()
+            for shard in _by_partition(rows.where(has_lines)):
+                of_lines = list(self._of_lines(shard))
+                self._producer.send(of_lines)
+                row_count -= len(of_lines)
+            rows = rows.where(~has_lines).drop(LINES)
         if row_count:
             named = with_identity(rows, batch_id, row_count)
             # By the event time they end at, so that those of one key are written in order.
@@ -67,6 +86,13 @@ class KafkaSink:
         headers = tuple((each["key"], bytes(each["value"])) for each in row["headers"])
         key = None if row["key"] is None else row["key"].encode()
         return self._record(key, self._value(row["value"]), headers)
+
+
+def _by_partition(rows: DataFrame) -> Iterator[list[bytes]]:
+    """Yield the lines of each partition, which has those of one shard."""
+    found = rows.select(LINES, F.spark_partition_id().alias("place")).toLocalIterator()
+    for _, shard in groupby(found, lambda row: row["place"]):
+        yield [bytes(row[LINES]) for row in shard]
 
 
 def _encoder(output: KafkaOutput) -> Callable[[str], bytes]:

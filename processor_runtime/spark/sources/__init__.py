@@ -1,27 +1,26 @@
 """Events from any streaming source of Spark, as rows of the stream's columns.
 
-    reader of the format ──► loading ──► rows as the source has them ──► typing, parsing ──► events
+    files (JSON, CSV, Parquet), ranges of Kafka ──► frame of places ──┐
+    reader of another format ──► rows as the source has them ─────────┴──► `sources`: events
 
-    files of a batch    ──► arriving_files ──► rows about files, or the end of the job
+    files of a batch ──► arriving_files ──► rows about files, or the end of the job
 
-Every frame that `read_source` returns has exactly the stream's columns, and `_malformed`: NULL, or
-the content of a row that could not be read, so that no row is lost.
+`read_source` returns a frame, and what makes events of its rows in the first stage, without Spark.
 """
 
-from processor_runtime.spark.sources.errors import (
-    FilesNotPlain,
-    SourceError,
-    not_plain,
-    unread_file,
+from processor_runtime.spark.sources.errors import SourceError, unread_file
+from processor_runtime.spark.sources.events import (
+    EventsWanted,
+    SourceEvents,
+    read_source,
+    rows_of,
 )
-from processor_runtime.spark.sources.events import SourceEvents, events_of, read_source
 
 __all__ = [
-    "FilesNotPlain",
+    "EventsWanted",
     "SourceError",
     "SourceEvents",
-    "events_of",
-    "not_plain",
     "read_source",
+    "rows_of",
     "unread_file",
 ]

@@ -12,7 +12,6 @@ import logging
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
-from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
@@ -23,6 +22,7 @@ from processor_runtime.driver.offset_log import files_of_batch
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows.json_text import json_text
 from processor_runtime.rows.output_rows import OutputRow, error_json
+from processor_runtime.sources.directories import directory_texts
 from processor_runtime.spark.sources.errors import MEND, SourceError
 from processor_runtime.spark.sources.file_fit import file_misfits
 from processor_runtime.spark.sources.file_schemas import (
@@ -41,6 +41,16 @@ _TOO_EARLY: Final = (
 )
 
 
+def skips_corrupt(spark: SparkSession, source: Source) -> bool:
+    """Return whether files that cannot be read are skipped."""
+    return _skips(spark, source, _CORRUPT)
+
+
+def _skips(spark: SparkSession, source: Source, option: str) -> bool:
+    options = {name.lower(): value for name, value in source.options.items()}
+    return options.get(option.lower(), spark.conf.get(f"spark.sql.files.{option}")) == "true"
+
+
 class ArrivingFiles:
     """The files of a source, batch by batch.
 
@@ -55,11 +65,7 @@ class ArrivingFiles:
         self._files = files
         self._read = read
         self._schemas = FileSchemas(spark, source.format)
-        options = {name.lower(): value for name, value in source.options.items()}
-        self._skips = {
-            name: options.get(name.lower(), spark.conf.get(f"spark.sql.files.{name}")) == "true"
-            for name in (_CORRUPT, _MISSING)
-        }
+        self._skips = {name: _skips(spark, source, name) for name in (_CORRUPT, _MISSING)}
 
     def check(self, batch_id: int) -> list[OutputRow]:
         """Return error rows about files of a batch that lack a column or are skipped.
@@ -106,7 +112,7 @@ class ArrivingFiles:
         return f"{error}. {mend}; or have it skipped with source.options: {{{option}: true}}", True
 
     def _misfits(self, uri: str, columns: T.StructType) -> Iterator[tuple[str, bool]]:
-        misfits = file_misfits(columns, self._read, self._format, _in_directories(uri))
+        misfits = file_misfits(columns, self._read, self._format, frozenset(directory_texts(uri)))
         for wrong in misfits.wrong:
             message = f"{wrong}. {MEND}; or remove it and set source.options: {{{_MISSING}: true}}"
             yield f"{message}; or change the stream's schema", True
@@ -120,12 +126,6 @@ class ArrivingFiles:
                 f"{message} {other} source.columns: {{{self._names.get(column, column)}: …}}",
                 False,
             )
-
-
-def _in_directories(uri: str) -> frozenset[str]:
-    """Return the names of columns that are given by directories, as in `…/day=2026-05-01/…`."""
-    parts = uri.split("/")[:-1]
-    return frozenset(unquote(part.partition("=")[0]).lower() for part in parts if "=" in part)
 
 
 def _error_row(uri: str, told: str) -> OutputRow:

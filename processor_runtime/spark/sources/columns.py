@@ -6,10 +6,12 @@ The checks of sources that have types of their own, such as Parquet files and De
 from collections.abc import Mapping
 from typing import Final, cast
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
@@ -68,6 +70,11 @@ def stream_schema(stream: StreamDefinition) -> T.StructType:
             "itself. Give it another name, and tell the old one under source.columns"
         )
     return cast("T.StructType", _open(schema))
+
+
+def arrow_schema(columns: T.StructType) -> pa.Schema:
+    """Return columns as Arrow has them where Spark hands them to Python; instants are UTC."""
+    return to_arrow_schema(columns, timezone="UTC")
 
 
 def _problem(data_type: T.DataType, depth: int = 0) -> str | None:

@@ -13,40 +13,28 @@ _UNREAD: Final = re.compile(
     r"\[FAILED_READ_FILE[\w.]*\] Encountered error while reading file (\S.*?)\.(?:\s|$)"
 )
 _CAUSE: Final = re.compile(r"^Caused by: [\w.$]+: ([^\n]*)", re.MULTILINE)
-_NOT_PLAIN: Final = re.compile(r"\bNotPlain: (.*)")
-# What a header has instead of what it should have is in a later line.
-_HEADER: Final = re.compile(r"^ *(Expected: .*|Header length: .*)$", re.MULTILINE)
+_UNREADABLE: Final = re.compile(r"\bUnreadableFile: (.*)")
 MEND: Final = "Write it again under the same name, and start the job again: it continues here"
+_REMEDY: Final = f"{MEND}; or have it skipped with source.options: {{ignoreCorruptFiles: true}}"
 
 
 class SourceError(ValueError):
     """A source cannot be read as the stream's columns; says where, why and what to do."""
 
 
-class FilesNotPlain(Exception):
-    """A batch was not done, as Spark is to read its files; says why."""
-
-
-def not_plain(error: PySparkException | Py4JJavaError) -> FilesNotPlain | None:
-    """Return which file the first stage could not read; `None` if a batch has failed otherwise."""
-    found = _NOT_PLAIN.search(str(error))
-    return None if found is None else FilesNotPlain(found.group(1))
-
-
 def unread_file(error: PySparkException | Py4JJavaError) -> SourceError | None:
-    """Return an error that names the file that Spark could not read; `None` if there is none."""
+    """Return an error that names the file that could not be read; `None` if there is none."""
     said = str(error)
+    found = _UNREADABLE.search(said)
+    if found is not None:
+        return SourceError(f"{found.group(1)}. {_REMEDY}")
     file = _UNREAD.search(said)
     if file is None:
         return None
     causes = _CAUSE.findall(said)
     reason = causes[-1] if causes else failure_text(error, ()).partition(file.group(1))[2]
-    header = _HEADER.search(said)
-    message = " ".join(filter(None, [reason.strip(" .:;"), header and f"({header.group(1)})"]))
-    return SourceError(
-        f"{file.group(1)}: {message or 'it cannot be read'}. {MEND}; or have it skipped with "
-        "source.options: {ignoreCorruptFiles: true}"
-    )
+    message = reason.strip(" .:;") or "it cannot be read"
+    return SourceError(f"{file.group(1)}: {message}. {_REMEDY}")
 
 
 def first_sentence(error: PySparkException | Py4JJavaError) -> str:

@@ -1,38 +1,54 @@
-"""A source of a job file → a streaming frame of events: the stream's columns, and `_malformed`."""
+"""A source of a job file → a streaming frame, and what the first stage reads from its rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, cast
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.version import __version__ as spark_version
 
 from contract.snapshot import StreamDefinition
 from processor_runtime.driver.checked_files import Files
-from processor_runtime.job_file.source import FILE_FORMATS, TEXT_FORMATS, Source
+from processor_runtime.job_file.source import FILE_FORMATS, Source
+from processor_runtime.output.events.unusable_events import PLACE
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.plain_form import PlainForm
-from processor_runtime.spark.sources.arriving_files import ArrivingFiles
-from processor_runtime.spark.sources.columns import stream_schema, typed_columns
+from processor_runtime.sources.column_values import UnknownType
+from processor_runtime.sources.csv_lines import CsvLines
+from processor_runtime.sources.directories import directory_texts
+from processor_runtime.sources.event_frames import EventFrames, EventReader
+from processor_runtime.sources.file_events import FileEvents
+from processor_runtime.sources.json_lines import JsonLines
+from processor_runtime.sources.json_values import JsonValues
+from processor_runtime.sources.parquet_rows import ParquetRows
+from processor_runtime.sources.row_events import BESIDE, RAW, RowEvents
+from processor_runtime.sources.values import FileReader, ValueReader
+from processor_runtime.spark.sources.arriving_files import ArrivingFiles, skips_corrupt
+from processor_runtime.spark.sources.columns import (
+    arrow_schema,
+    column,
+    stream_schema,
+    typed_columns,
+)
 from processor_runtime.spark.sources.errors import SourceError, condition, first_sentence
 from processor_runtime.spark.sources.file_fit import reader_type
 from processor_runtime.spark.sources.file_schemas import SELF_DESCRIBING
-from processor_runtime.spark.sources.malformed import never_malformed
-from processor_runtime.spark.sources.own_kafka import loss_check, own_kafka_rows
-from processor_runtime.spark.sources.parsing import (
-    VALUE,
-    events_in_files,
-    events_in_values,
-    reader_options,
-    reader_schema,
-)
-from processor_runtime.spark.sources.plain_files import plain_files, plain_form
+from processor_runtime.spark.sources.listed_files import listed_files
+from processor_runtime.spark.sources.own_kafka import loss_check, own_kafka
 
 # The log of a table of Delta is of another kind, and Delta itself checks what is written to it.
 CHECKED_FORMATS: Final = FILE_FORMATS - {"delta"}
+_VALUE: Final = "value"
+_PLACE_IN_KAFKA: Final = ("topic", "partition", "offset")
+_KAFKA: Final = (
+    "key BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
+    "timestampType INT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+)
+"""What a record of Kafka has beside its value."""
 _REMEDIES: Final = {
     "DATA_SOURCE_NOT_FOUND": "Correct source.format, add its package under source.packages, or "
     "install the Python module pyspark_… that has it.",
@@ -44,34 +60,43 @@ _REMEDIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SourceEvents:
-    """The events of a source, and what is called with each batch before it reads them.
+    """The events of a source: a streaming frame, and what the first stage reads from its rows.
 
-    `check` returns rows of output about what the batch reads, and raises `SourceError` if that
-    cannot be read as it is meant. With a `form`, the frame has files, in which events are so.
+    `check` is called with each batch before it is read; it returns rows of output about what the
+    batch reads, and raises `SourceError` if that cannot be read as it is meant.
     """
 
     frame: DataFrame
+    read: EventReader
     check: Callable[[int], list[OutputRow]] = lambda _batch_id: []
-    form: PlainForm | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventsWanted:
+    """How events are to be read.
+
+    Args:
+        time_column: the event time column; `None` if events have the time at which they are read.
+        max_future_skew_ms: events further ahead of the clock are refused; `None` takes any.
+        has_places: whether somebody is told where in Kafka events were.
+    """
+
+    time_column: str | None
+    max_future_skew_ms: int | None = None
+    has_places: bool = True
 
 
 def read_source(
     spark: SparkSession,
     source: Source,
     stream: StreamDefinition,
+    wanted: EventsWanted,
     files: Files | None = None,
-    *,
-    time_of_files: str | None = None,
 ) -> SourceEvents:
-    """Return the events of a source as a streaming frame, and what checks files that arrive.
-
-    The columns of the frame are those of the stream, in the order and with the types of the DDL,
-    of Kafka where the record is (`PLACE`), and `_malformed STRING`: NULL, or the content of a row
-    that could not be read (`malformed`).
+    """Return the events of a source, and what checks files that arrive.
 
     `files`: the checkpoint of the query, if there is one. If it has read something before, files
-    that do not fit are left to the check, which names them. `time_of_files`: the event time column,
-    if the first stage may be given files and read them.
+    that do not fit are left to the check, which names them.
 
     Raises:
         SourceError: Spark cannot open the source, or its columns do not fit the stream's.
@@ -79,22 +104,15 @@ def read_source(
     schema = stream_schema(stream)
     try:
         if source.uses_own_kafka:
-            records = own_kafka_rows(spark, source, schema, files)
-            events = events_of(records, source, stream)
-            if files is None or source.options.get("failOnDataLoss", "").lower() != "false":
-                return SourceEvents(events)
-            return SourceEvents(events, loss_check(source, files))
-        form = plain_form(source, schema, time_of_files) if time_of_files else None
-        if form is not None and files is not None:
-            # What a file lacks, or has of another type, is reported when Spark reads it.
-            check = ArrivingFiles(spark, source, files, T.StructType()).check
-            return SourceEvents(plain_files(spark, source), check, form)
-        rows = _opened(spark, source, schema, continues=_has_begun(files))
-        events = events_of(rows, source, stream)
+            return _own_kafka(spark, source, schema, wanted, files)
+        if source.is_read_without_spark:
+            return _files(spark, source, schema, wanted, files)
+        rows = _opened(spark, source, schema, continues=bool(files and files.names("offsets")))
+        frame, reader = rows_of(rows, source, schema, wanted)
         if files is None or source.format not in CHECKED_FORMATS:
-            return SourceEvents(events)
-        read = T.StructType([each for each in rows.schema if _is_read(each.name, source)])
-        return SourceEvents(events, ArrivingFiles(spark, source, files, read).check)
+            return SourceEvents(frame, reader)
+        columns = T.StructType([each for each in rows.schema if _is_read(each.name, source)])
+        return SourceEvents(frame, reader, ArrivingFiles(spark, source, files, columns).check)
     except (PySparkException, Py4JJavaError) as error:
         remedy = _REMEDIES.get(condition(error), "")
         raise SourceError(
@@ -102,28 +120,170 @@ def read_source(
         ) from error
 
 
-def _is_read(name: str, source: Source) -> bool:
-    """Return whether a column of the source is read; all are, unless events are in a value."""
-    return not source.parses_value or name == VALUE or name in source.columns.values()
-
-
-def _has_begun(files: Files | None) -> bool:
-    return files is not None and bool(files.names("offsets"))
-
-
-def events_of(frame: DataFrame, source: Source, stream: StreamDefinition) -> DataFrame:
-    """Return events from rows as the source has them, streaming or not, like `read_source`.
+def rows_of(
+    frame: DataFrame, source: Source, schema: T.StructType, wanted: EventsWanted
+) -> tuple[DataFrame, EventReader]:
+    """Return rows as the source has them, streaming or not, for the first stage; and its reader.
 
     Raises:
         SourceError: the columns do not fit the stream's.
     """
-    schema = stream_schema(stream)
     if source.parses_value:
-        return events_in_values(frame, source, schema)
-    if source.format in TEXT_FORMATS:
-        return events_in_files(frame, source, schema)
-    columns = typed_columns(frame.schema, schema, source.columns)
-    return frame.select(*columns, never_malformed())
+        return _values(frame, source, schema, wanted)
+    frames = _frames(schema, replace(wanted, has_places=False))
+    return frame.select(*typed_columns(frame.schema, schema, source.columns)), RowEvents(frames)
+
+
+def _frames(schema: T.StructType, wanted: EventsWanted) -> EventFrames:
+    return EventFrames.of_schema(
+        arrow_schema(schema),
+        wanted.time_column,
+        max_future_skew_ms=wanted.max_future_skew_ms,
+        has_places=wanted.has_places,
+    )
+
+
+def _own_kafka(
+    spark: SparkSession,
+    source: Source,
+    schema: T.StructType,
+    wanted: EventsWanted,
+    files: Files | None,
+) -> SourceEvents:
+    beside, inside = _parts(schema, source)
+    found = cast("T.StructType", T.StructType.fromDDL(_KAFKA))
+    typed_columns(found, beside, source.columns)  # they must fit
+
+    def reader() -> EventReader:
+        from processor_runtime.kafka.reading import ReadingRules  # noqa: PLC0415 - of the extra
+        from processor_runtime.sources.kafka_events import KafkaEvents  # noqa: PLC0415
+
+        types = arrow_schema(beside)
+        return KafkaEvents(
+            ReadingRules.of(source.reader_options),
+            _value_reader(source, inside),
+            {name: (source.columns[name], types.field(name).type) for name in beside.names},
+            _frames(schema, wanted),
+            skips_null=source.null_values == "skip",
+        )
+
+    frame, read = own_kafka(spark, source, files, reader)
+    if files is None or source.options.get("failOnDataLoss", "").lower() != "false":
+        return SourceEvents(frame, read)
+    return SourceEvents(frame, read, loss_check(source, files))
+
+
+def _files(
+    spark: SparkSession,
+    source: Source,
+    schema: T.StructType,
+    wanted: EventsWanted,
+    files: Files | None,
+) -> SourceEvents:
+    at_source = _at_source(source, schema)
+    try:
+        reader = _file_reader(source, arrow_schema(schema), tuple(at_source.names))
+    except UnknownType as error:
+        raise SourceError(f"source ({source.format}): {error}") from None
+    if source.format == "parquet" and not (files and files.names("offsets")):
+        _check_first_file(spark, source, schema)
+    frames = _frames(schema, replace(wanted, has_places=False))
+    read = FileEvents(reader, frames, skips_corrupt=skips_corrupt(spark, source))
+    frame = listed_files(spark, source)
+    if files is None:
+        return SourceEvents(frame, read)
+    columns = at_source if source.format == "parquet" else T.StructType()
+    return SourceEvents(frame, read, ArrivingFiles(spark, source, files, columns).check)
+
+
+def _file_reader(source: Source, columns: pa.Schema, names: tuple[str, ...]) -> FileReader:
+    times = source.time_patterns
+    match source.format:
+        case "json":
+            return JsonLines(JsonValues(columns, names, times))
+        case "csv":
+            return CsvLines(columns, names, source.separator, source.has_header, times)
+        case _:
+            return ParquetRows(columns, names)
+
+
+def _check_first_file(spark: SparkSession, source: Source, schema: T.StructType) -> None:
+    """See whether a file that is there has the columns of the stream.
+
+    Raises:
+        SourceError: it has not.
+    """
+    try:
+        found = spark.read.format(source.format).options(**source.options).load(source.path)
+    except (PySparkException, Py4JJavaError) as error:
+        if condition(error) != "UNABLE_TO_INFER_SCHEMA":
+            raise
+        return
+    given = {name for uri in found.inputFiles()[:1] for name in directory_texts(uri)}
+    own = [each for each in schema if source.columns.get(each.name, each.name).lower() not in given]
+    typed_columns(found.schema, T.StructType(own), source.columns)
+
+
+def _at_source(source: Source, schema: T.StructType) -> T.StructType:
+    """Return the columns of a stream under their names at the source."""
+    return T.StructType(
+        [T.StructField(source.columns.get(each.name, each.name), each.dataType) for each in schema]
+    )
+
+
+def _parts(schema: T.StructType, source: Source) -> tuple[T.StructType, T.StructType]:
+    """Return the columns beside the value, and those in it.
+
+    Raises:
+        SourceError: none is in it.
+    """
+    beside = T.StructType([each for each in schema if each.name in source.columns])
+    inside = T.StructType([each for each in schema if each.name not in source.columns])
+    if not inside.names:
+        raise SourceError("source.columns: every column is beside the value; none is left in it")
+    return beside, inside
+
+
+def _value_reader(source: Source, inside: T.StructType) -> ValueReader:
+    columns = arrow_schema(inside)
+    if not source.has_schemas:
+        return JsonValues(columns, times=source.time_patterns)
+    from processor_runtime.kafka.formats.decoding import ValueForm, check_form  # noqa: PLC0415 - of the extra
+    from processor_runtime.sources.schema_values import SchemaValues  # noqa: PLC0415
+
+    registry = tuple(sorted(source.schema_registry.items()))
+    form = ValueForm(str(source.value_format), registry, source.written_schemas() or "")
+    check_form(form)
+    return SchemaValues(form, columns)
+
+
+def _values(
+    frame: DataFrame, source: Source, schema: T.StructType, wanted: EventsWanted
+) -> tuple[DataFrame, EventReader]:
+    """Return rows with values, what is beside them, and where they are, if somebody is told."""
+    value_type = {each.name: each.dataType for each in frame.schema}.get(_VALUE)
+    if not isinstance(value_type, T.StringType | T.BinaryType):
+        raise SourceError(
+            f"source.value_format: {source.format} gives no column '{_VALUE}' with text. It gives "
+            f"{', '.join(frame.schema.names)}"
+        )
+    beside, inside = _parts(schema, source)
+    own_columns = typed_columns(frame.schema, beside, source.columns)
+    place = [name for name in _PLACE_IN_KAFKA if name in frame.schema.names]
+    has_places = bool(place) and wanted.has_places
+    columns = [column(_VALUE).cast("binary").alias(RAW)]
+    if own_columns:
+        columns.append(F.struct(*own_columns).alias(BESIDE))
+    if has_places:
+        columns.append(F.struct(*map(column, place)).alias(PLACE))
+    frames = _frames(schema, replace(wanted, has_places=has_places))
+    read = RowEvents(frames, _value_reader(source, inside), skips_null=source.null_values == "skip")
+    return frame.select(*columns), read
+
+
+def _is_read(name: str, source: Source) -> bool:
+    """Return whether a column of the source is read; all are, unless events are in a value."""
+    return not source.parses_value or name == _VALUE or name in source.columns.values()
 
 
 def _opened(
@@ -131,10 +291,7 @@ def _opened(
 ) -> DataFrame:
     """Return the rows of the source unchanged."""
     reader = spark.readStream.format(source.format)
-    if source.format in TEXT_FORMATS:
-        reader = reader.options(**reader_options(source)).schema(reader_schema(source, schema))
-    else:
-        reader = reader.options(**source.reader_options)
+    reader = reader.options(**source.reader_options)
     if source.format in SELF_DESCRIBING:
         reader = reader.schema(_inferred(spark, source, schema, continues=continues))
     return reader.load(source.path) if source.format in FILE_FORMATS else reader.load()
@@ -144,9 +301,7 @@ def _inferred(
     spark: SparkSession, source: Source, schema: T.StructType, *, continues: bool
 ) -> T.StructType:
     """Return the columns to read files with, after those of an existing file, if there is one."""
-    wanted = T.StructType(
-        [T.StructField(source.columns.get(each.name, each.name), each.dataType) for each in schema]
-    )
+    wanted = _at_source(source, schema)
     try:
         found = spark.read.format(source.format).options(**source.options).load(source.path).schema
     except (PySparkException, Py4JJavaError) as error:

@@ -91,7 +91,7 @@ def _compared_types(
 
 
 def _is_read_as(found: T.DataType, read: T.DataType, file_format: str) -> bool:
-    """Return whether readers of both formats give a value of one type as one of another."""
+    """Return whether a reader gives a value of one type as one of another."""
     match found, read:
         case T.DecimalType(), T.DecimalType():
             return fits(found, read)
@@ -104,4 +104,4 @@ def _is_read_as(found: T.DataType, read: T.DataType, file_format: str) -> bool:
             return not is_text or file_format == "parquet"
         case _:
             # Inside other types, what is equal but for NULL.
-            return fits(found, read) and fits(read, found)
+            return fits(found, read) and (file_format == "parquet" or fits(read, found))

@@ -1,22 +1,19 @@
 """Kafka as a streaming source of Spark, without Spark's connector.
 
-    KafkaSource ──► planner beside the driver: positions of each batch
-              └──► workers: ranges of records as Arrow
+    KafkaSource ──► planner beside the driver: positions of each batch ──► ranges, a row each
 
-Rows have the columns of Spark's connector, and positions its form, so that the rest of a job does
-not know which of the two reads. Several processes import this when a query starts: it and what it
-imports leave out all that takes long to load.
+The records of a range are read by the first stage. Positions have the form of Spark's connector.
+Several processes import this when a query starts: it and what it imports leave out all that takes
+long to load.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -24,7 +21,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from processor_runtime.kafka.cluster import PATIENCE_SECONDS, Cluster, Subscription
+from processor_runtime.kafka.cluster import Cluster, Subscription, patience_seconds
 from processor_runtime.kafka.loss import still_there, without_lost
 from processor_runtime.kafka.offsets import (
     OffsetDocument,
@@ -36,49 +33,20 @@ from processor_runtime.kafka.offsets import (
     positions_of,
     ranges_between,
 )
-from processor_runtime.kafka.reading import ReadingRules, batches_of
 from processor_runtime.kafka.settings import SOURCE_OPTIONS, client_settings
 from processor_runtime.kafka.starting import starting_positions
 
-if TYPE_CHECKING:
-    from processor_runtime.kafka.formats.decoding import ValueForm
-
 FORMAT: Final = "percept-kafka"
-_COLUMNS: Final = (
-    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
-    "timestampType INT"
-)
-_DECODED: Final = "decoded STRING, unreadable STRING"
-_HEADERS: Final = "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+_COLUMNS: Final = "topic STRING, partition INT, begin BIGINT, end BIGINT"
 TASKS: Final = "tasks"
 """An option of the session's own: how many tasks can run at once."""
-VALUE_FORM: Final = "valueform"
-"""Another: how values are written, if they are not to be left as they are."""
-REGISTRY: Final = "registry."
-"""In front of settings of a schema registry."""
 # Spark hands on the names of options in small letters.
 _AS_WRITTEN: Final = {name.lower(): name for name in SOURCE_OPTIONS}
 
 
 def cluster_of(options: Mapping[str, str]) -> Cluster:
     """Return the brokers that the options of a source lead to."""
-    return Cluster(client_settings(options), _patience_seconds(options))
-
-
-def _patience_seconds(options: Mapping[str, str]) -> float:
-    return int(options.get("kafkaConsumer.pollTimeoutMs", PATIENCE_SECONDS * 1_000)) / 1_000
-
-
-def value_form(options: Mapping[str, str]) -> "ValueForm":
-    """Return how values are written, from the options of a source that decodes them."""
-    from processor_runtime.kafka.formats.decoding import ValueForm  # noqa: PLC0415 - loaded if needed
-
-    registry = tuple(
-        (name.removeprefix(REGISTRY), value)
-        for name, value in sorted(options.items())
-        if name.startswith(REGISTRY)
-    )
-    return ValueForm(**json.loads(options[VALUE_FORM]), registry=registry)
+    return Cluster(client_settings(options), patience_seconds(options))
 
 
 class KafkaSource(DataSource):
@@ -91,17 +59,13 @@ class KafkaSource(DataSource):
 
     def schema(self) -> str:
         """Return its columns."""
-        columns = [_COLUMNS]
-        if self.options.get("includeHeaders", "false").lower() == "true":
-            columns.append(_HEADERS)
-        if VALUE_FORM in self.options:
-            columns.append(_DECODED)
-        return ", ".join(columns)
+        return _COLUMNS
 
     def streamReader(self, schema: T.StructType) -> "KafkaStreamReader":  # noqa: N802 - Spark's
         """Return what plans and reads batches."""
+        del schema
         options = {_AS_WRITTEN.get(name, name): value for name, value in self.options.items()}
-        return KafkaStreamReader(options, to_arrow_schema(schema, timezone="UTC"))
+        return KafkaStreamReader(options)
 
 
 @dataclass
@@ -113,10 +77,9 @@ class TaskRanges(InputPartition):
 
 @dataclass
 class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans batches on the driver, and reads them in workers, to which it is sent as a copy."""
+    """Plans batches beside the driver; workers, which it is sent to as a copy, pass ranges on."""
 
     options: Mapping[str, str] = field(repr=False)
-    arrow_schema: pa.Schema
     _asked: Cluster | None = None
     _last: dict[tuple[str, int], int] | None = None
     _newest: Positions | None = None
@@ -163,32 +126,11 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         pieces = int(self.options.get("minPartitions", 1))
         return [TaskRanges(each) for each in divide_ranges(ranges, tasks, pieces)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read what a task is to read, in a worker."""
-        rules = ReadingRules(
-            client_settings(self.options), self._fails_on_loss, _patience_seconds(self.options)
-        )
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, int, int, int]]:
+        """Yield the ranges that a task is to read."""
         assert isinstance(partition, TaskRanges)  # noqa: S101 - of `partitions`
-        if VALUE_FORM not in self.options:
-            return batches_of(partition.ranges, rules, self.arrow_schema)
-        return self._decoded(partition.ranges, rules)
-
-    def _decoded(
-        self, ranges: Sequence[RecordRange], rules: ReadingRules
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield records with their values as JSON beside them."""
-        from processor_runtime.kafka.formats.decoding import (  # noqa: PLC0415 - other jobs need it not
-            DECODED,
-            UNREADABLE,
-            with_json,
-        )
-
-        form = value_form(self.options)
-        as_read = pa.schema(
-            [each for each in self.arrow_schema if each.name not in {DECODED, UNREADABLE}]
-        )
-        for batch in batches_of(ranges, rules, as_read):
-            yield with_json(batch, form, self.arrow_schema)
+        for each in partition.ranges:
+            yield each.topic, each.partition, each.begin, each.end
 
     @property
     def _cluster(self) -> Cluster:

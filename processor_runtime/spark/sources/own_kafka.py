@@ -1,15 +1,14 @@
 """Percept's own Kafka connector, if its library is installed: where it begins, and what fails.
 
 source of a job file, checkpoint ──► first positions, once for all starts ──► `kafka_source`
+                                                                          └──► `kafka_events`
 """
 
-import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from pydantic_core import from_json, to_json
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.offset_log import source_position
@@ -23,24 +22,24 @@ from processor_runtime.kafka.settings import (
     secret_values,
 )
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.sources.event_frames import EventReader
 from processor_runtime.spark.failure_text import without
 from processor_runtime.spark.sources.errors import SourceError
 
+EventsOf = Callable[[], EventReader]
 _BEGINNING: Final = "sources/0/0"
 """Where Spark's connector keeps in a checkpoint where the first batch began."""
 _BEFORE_BEGINNING: Final = b"\0v1\n"
 
 
-def own_kafka_rows(
-    spark: SparkSession, source: Source, schema: T.StructType, files: Files | None
-) -> DataFrame:
-    """Return the records of Kafka as they are, as a streaming frame.
-
-    Values in Avro or Protobuf have their JSON beside them, in `decoded`, or the reason why there is
-    none, in `unreadable`.
+def own_kafka(
+    spark: SparkSession, source: Source, files: Files | None, read: EventsOf
+) -> tuple[DataFrame, EventReader]:
+    """Return the ranges of records of a topic as a streaming frame, and what reads the records.
 
     `files`: the checkpoint of the query, if it has one. What the first batch begins with is written
-    there, so that it begins there again if it is cut off.
+    there, so that it begins there again if it is cut off. `read`: gives the reader, once the
+    library is known to be there.
 
     Raises:
         SourceError: the library is not installed, an option cannot be used, or brokers do not
@@ -51,7 +50,7 @@ def own_kafka_rows(
     from processor_runtime.kafka.cluster import KafkaFailed  # noqa: PLC0415 - of the extra
 
     try:
-        return _rows(spark, source, schema, files)
+        return _ranges(spark, source, files), read()
     except KafkaOptionError as error:
         raise SourceError(f"source.options: {_clean(error, source)}") from None
     except KafkaFailed as error:
@@ -80,9 +79,7 @@ def loss_check(source: Source, files: Files) -> Callable[[int], list[OutputRow]]
     return check
 
 
-def _rows(
-    spark: SparkSession, source: Source, schema: T.StructType, files: Files | None
-) -> DataFrame:
+def _ranges(spark: SparkSession, source: Source, files: Files | None) -> DataFrame:
     from processor_runtime.kafka.reading import check_consumer  # noqa: PLC0415 - of the extra
     from processor_runtime.spark.sources.kafka_source import FORMAT, TASKS, KafkaSource  # noqa: PLC0415
 
@@ -92,47 +89,9 @@ def _rows(
         options["startingOffsets"] = _beginning(options, files)
         for name in ("startingTimestamp", "startingOffsetsByTimestamp"):
             options.pop(name, None)
-    if source.has_schemas:
-        from processor_runtime.kafka.formats.decoding import check_form  # noqa: PLC0415 - of the extra
-        from processor_runtime.spark.sources.kafka_source import value_form  # noqa: PLC0415
-
-        options |= _form_options(source, schema)
-        check_form(value_form(options))
     options[TASKS] = str(spark.sparkContext.defaultParallelism)
     spark.dataSource.register(KafkaSource)
     return spark.readStream.format(FORMAT).options(**options).load()
-
-
-def _form_options(source: Source, schema: T.StructType) -> dict[str, str]:
-    """Return the options that say how values are decoded.
-
-    Raises:
-        KafkaOptionError: the file of schemas cannot be read.
-    """
-    from processor_runtime.spark.sources.kafka_source import REGISTRY, VALUE_FORM  # noqa: PLC0415
-
-    form = {"name": source.value_format, "shape": json.dumps(_shape_of(schema))}
-    if (schemas := source.written_schemas()) is not None:
-        form["schemas"] = schemas
-    registry = {f"{REGISTRY}{name}": value for name, value in source.schema_registry.items()}
-    return {VALUE_FORM: json.dumps(form), **registry}
-
-
-def _shape_of(data_type: T.DataType) -> Any:
-    """Return what a column wants of a value, as `kafka.decoding` takes it."""
-    match data_type:
-        case T.IntegralType():
-            return "integer"
-        case T.FloatType() | T.DoubleType():
-            return "float"
-        case T.StructType():
-            return {"fields": {each.name: _shape_of(each.dataType) for each in data_type}}
-        case T.ArrayType():
-            return {"items": _shape_of(data_type.elementType)}
-        case T.MapType():
-            return {"values": _shape_of(data_type.valueType)}
-        case _:
-            return None
 
 
 def _beginning(options: Mapping[str, str], files: Files) -> str:

@@ -105,7 +105,7 @@ def test_a_job_file_must_be_there_and_may_be_json(tmp_path: Path) -> None:
 
 def test_variables_are_replaced_in_values(tmp_path: Path) -> None:
     options = {"password": "<${SECRET}>", "${SECRET}": "$${SECRET}", "n": 5, "flag": True}
-    read = source(format="json", path="/d", options=options, max_files_per_batch="${FILES}")
+    read = source(format="orc", path="/d", options=options, max_files_per_batch="${FILES}")
     job = loaded(tmp_path, minimal(**read), {"SECRET": "${hush}", "FILES": "7"})
     replaced = {"password": "<${hush}>", "${SECRET}": "${SECRET}", "n": "5", "flag": "true"}
     assert job.source.options == replaced

@@ -4,6 +4,7 @@ import base64
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +21,11 @@ from google.protobuf import descriptor_pb2
 
 from processor_runtime.kafka.cluster import KafkaFailed
 from processor_runtime.kafka.formats.avro_values import Unfit, fitted
-from processor_runtime.kafka.formats.decoding import ProtobufMessages, ValueForm, with_json
+from processor_runtime.kafka.formats.decoding import ValueForm
 from processor_runtime.kafka.formats.encoding import RowEncoder, check_output_form
 from processor_runtime.kafka.output_form import OutputForm
+from processor_runtime.sources.schema_values import SchemaValues
+from tests.processor_runtime.kafka.messages import fields_of
 
 ROW: dict[str, Any] = {
     "row_id": "1f",
@@ -103,7 +106,7 @@ def test_a_schema_of_a_file_is_registered_once_and_takes_its_fields(schemas: Reg
 
 def test_a_message_of_percepts_own_tells_what_is_missing_from_nothing(schemas: Registry) -> None:
     encode = RowEncoder(form(schemas, "protobuf"))
-    read = ProtobufMessages(SchemaRegistryClient({"url": schemas.url}))
+    read = partial(fields_of, SchemaRegistryClient({"url": schemas.url}))
     found = read(encode(json.dumps(ROW | {"version": 0})))
     assert json.loads(found["output"]) == ROW["output"]
     assert (found["start_time"], found["epoch"]) == ("2026-11-23T10:00:00.250Z", str(2**40))
@@ -114,13 +117,12 @@ def test_a_message_of_percepts_own_tells_what_is_missing_from_nothing(schemas: R
 @pytest.mark.parametrize("name", ["avro", "protobuf"])
 def test_what_is_written_is_what_a_source_reads(schemas: Registry, name: str) -> None:
     value = encoded(form(schemas, name), ROW)
-    names = [("value", pa.binary()), ("decoded", pa.string()), ("unreadable", pa.string())]
-    columns, wanted = pa.schema(names[:1]), pa.schema(names)
-    batch = pa.RecordBatch.from_arrays([pa.array([value])], schema=columns)
-    how = ValueForm(name, (("url", schemas.url),))
-    (row,) = with_json(batch, how, wanted).to_pylist()
-    assert row["unreadable"] is None
-    assert json.loads(json.loads(row["decoded"])["output"]) == ROW["output"]
+    columns = pa.schema([("output", pa.string()), ("start_time", pa.timestamp("us", "UTC"))])
+    found = SchemaValues(ValueForm(name, (("url", schemas.url),)), columns).read([value])
+    assert found.malformed == {}
+    (row,) = found.columns.to_dicts()
+    assert json.loads(row["output"]) == ROW["output"]
+    assert row["start_time"] == START
 
 
 def test_without_registering_the_newest_schema_of_the_subject_is_used(schemas: Registry) -> None:
@@ -151,7 +153,7 @@ def test_messages_of_ones_own_are_written_by_the_registrys_schema(schemas: Regis
     nested.field.add(name="spent", number=1, label=1, type=1)
     schemas.register("alerts-value", {"schema": text_of(file), "schemaType": "PROTOBUF"})
     how = form(schemas, "protobuf", registers=False)
-    read = ProtobufMessages(SchemaRegistryClient({"url": schemas.url}))
+    read = partial(fields_of, SchemaRegistryClient({"url": schemas.url}))
     assert read(encoded(how, ROW)) == {"row_id": "1f", "output": {"spent": 250.0}}
     with pytest.raises(KafkaFailed, match=r"row 1f of rule tested-card does not fit .*spent"):
         encoded(how, ROW | {"output": {"spent": "much"}})
@@ -197,7 +199,7 @@ def test_messages_of_a_file_are_registered_once_with_what_they_import(schemas: R
     how = form(schemas, "protobuf", schema=set_of(*files_of_alert()))
     values = [encoded(how, FITTING) for _ in range(2)]
     assert values[0] == values[1]
-    read = ProtobufMessages(SchemaRegistryClient({"url": schemas.url}))
+    read = partial(fields_of, SchemaRegistryClient({"url": schemas.url}))
     assert read(values[0]) == {
         "row_id": "1f",
         "start_time": "2026-11-23T10:00:00.250Z",

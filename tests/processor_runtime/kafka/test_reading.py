@@ -5,7 +5,6 @@ import sys
 import threading
 import time
 
-import pyarrow as pa
 import pytest
 
 from processor_runtime.kafka.offsets import RecordRange
@@ -13,22 +12,10 @@ from tests.processor_runtime.kafka.brokers import FETCH, LIST_OFFSETS, METADATA,
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
 from processor_runtime.kafka.cluster import Cluster, KafkaFailed, Subscription
-from processor_runtime.kafka.reading import ReadingRules, batches_of, check_consumer
+from processor_runtime.kafka.reading import ReadingRules, check_consumer, messages_of
 from processor_runtime.kafka.settings import KafkaOptionError
 from processor_runtime.kafka.starting import starting_positions
 
-SCHEMA = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", "UTC")),
-        ("timestampType", pa.int32()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-    ]
-)
 NOT_LEADER, COORDINATOR_LOADING, UNKNOWN_SERVER_ERROR = 6, 14, -1
 
 
@@ -38,33 +25,12 @@ def numbered(count: int, begin: int = 0) -> list[bytes]:
 
 def read(kafka: Brokers, *ranges: RecordRange, **rules: object) -> list[tuple[int, int, bytes]]:
     """Return partition, offset and value of what is read."""
-    found = batches_of(ranges, ReadingRules(kafka.settings, **rules), SCHEMA)  # type: ignore[arg-type]
+    found = messages_of(ranges, ReadingRules(kafka.settings, **rules))  # type: ignore[arg-type]
     return [
-        (row["partition"], row["offset"], row["value"])
-        for batch in found
-        for row in batch.to_pylist()
+        (int(each.partition() or 0), int(each.offset() or 0), each.value() or b"")
+        for part in found
+        for each in part
     ]
-
-
-def test_a_record_is_read_with_everything_that_kafka_knows_of_it(kafka: Brokers) -> None:
-    kafka.create("whole", 2)
-    headers = [("trace", b"abc"), ("trace", None)]
-    kafka.give("whole", 1, b"v", None, key=b"k", headers=headers, timestamp=1_777_000_000_123)
-
-    (batch,) = batches_of([RecordRange("whole", 1, 0, 2)], ReadingRules(kafka.settings), SCHEMA)
-
-    first, second = batch.to_pylist()
-    assert first.pop("timestamp").timestamp() == 1_777_000_000.123
-    assert first == {
-        "key": b"k",
-        "value": b"v",
-        "topic": "whole",
-        "partition": 1,
-        "offset": 0,
-        "timestampType": 0,
-        "headers": [{"key": "trace", "value": b"abc"}, {"key": "trace", "value": None}],
-    }
-    assert (second["value"], second["offset"]) == (None, 1)
 
 
 def test_exactly_the_ranges_are_read_again_and_again_of_many_partitions(kafka: Brokers) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.kafka import kafka_records
+from processor_runtime.spark.sinks.row_columns import row_lines
 from processor_runtime.spark.sinks.row_identity import with_identity
 from tests.processor_runtime.kafka.brokers import brokers
 from tests.processor_runtime.kafka.registry import record, registry
@@ -20,8 +21,9 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from processor_runtime.kafka.formats.decoding import ProtobufMessages
 from processor_runtime.kafka.formats.schema_file import SchemasInFile
+from processor_runtime.kafka.match_records import match_records
+from tests.processor_runtime.kafka.messages import fields_of
 
 
 def records(rows: DataFrame, batch_id: int = 0) -> list[tuple[str | None, dict[str, Any], Any]]:
@@ -39,6 +41,34 @@ def test_a_record_is_keyed_by_processor_and_key_and_named_by_its_headers(frame: 
     assert value["output"] == {"user": "eve", "failures": 1}
     assert headers == {"row_id": f"{1:032x}", "match_id": f"{1:032x}", "kind": "match"}
     assert value["row_id"] == headers["row_id"]
+
+
+KEYS = ['["eve"]', "[]", '["a]\\"}b", null, -1.5]', '[["x"], {"output": [1]}]', '["\u00e4\u2028"]']
+
+
+def test_a_line_becomes_the_record_that_its_row_becomes(frame: Frame) -> None:
+    made = [match(number, key=key) for number, key in enumerate([*KEYS, KEYS[0]], 1)]
+    rows = frame(
+        *made, match(1, output="[1]"), match(7, output=None), match(8, start_ms=-5, end_ms=-4)
+    )
+    lines = "\n".join(row.value for row in row_lines(rows).collect())
+    by_spark = [
+        (row.key, row.value, [(each.key, bytes(each.value)) for each in row.headers])
+        for row in kafka_records(rows, 0, 9).collect()
+    ]
+    found = [(each.key, each.value, each.headers) for each in match_records([lines.encode()])]
+    ends = [json.loads(value)["end_ms"] for _, value, _ in found]
+    assert ends == sorted(ends)
+    assert len(set(ends)) > 1
+    # Which of two of one id is the second depends on how they are compared.
+    assert sorted(_unnumbered(*each) for each in found) == sorted(
+        _unnumbered(key.encode(), value.encode(), headers) for key, value, headers in by_spark
+    )
+    assert len({headers[0] for _, _, headers in found}) == len(found)
+
+
+def _unnumbered(key: bytes | None, value: bytes, headers: Any) -> Any:
+    return key, value.replace(b'-2","kind"', b'","kind"'), [*headers[1:]]
 
 
 @pytest.mark.long
@@ -150,8 +180,8 @@ def test_rows_are_messages_of_a_file_with_a_registry_or_without_one(
             with pytest.raises(OutputFailed, match=r"'kafka': .*row 0*3 of rule .*failures"):
                 outputs.write(frame(match(3, output='{"failures": "few"}')), 2, {"match": 1})
         records = cluster.records("found", [0])
-        read = ProtobufMessages(SchemasInFile.of(written.read_text()))
-    assert [read(each.value()) for each in records] == [
+        known = SchemasInFile.of(written.read_text())
+    assert [fields_of(known, each.value()) for each in records] == [
         {
             "row_id": dict(each.headers())["row_id"].decode(),
             "output": {"user": "eve", "failures": str(number)},

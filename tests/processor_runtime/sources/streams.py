@@ -1,15 +1,19 @@
-"""Definitions of streams, and what is told of malformed rows."""
+"""Definitions of streams, and the events that the first stage reads of a source."""
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.source import Source
-from processor_runtime.spark.sources import events_of
+from processor_runtime.sources.event_frames import EventReader
+from processor_runtime.spark.sources import EventsWanted, SourceEvents, read_source
+
+NOW_MS: Final = 1_800_000_000_000
+Event = dict[str, Any]
 
 
 def stream(ddl: str, event_time: str = "ts") -> StreamDefinition:
@@ -24,13 +28,18 @@ def stream(ddl: str, event_time: str = "ts") -> StreamDefinition:
     )
 
 
-def json_events(
-    spark: SparkSession, lines: Iterable[str], definition: StreamDefinition, **keys: Any
-) -> DataFrame:
-    """Return what a job makes of lines of JSON that some source has as values."""
-    source = Source.model_validate({"format": "rate", "value_format": "json"} | keys)
-    frame = spark.createDataFrame([(line,) for line in lines], "value STRING")
-    return events_of(frame, source, definition)
+def opened(
+    spark: SparkSession, source: Source, definition: StreamDefinition, files: Any = None
+) -> SourceEvents:
+    """Return the events of a source by their time."""
+    wanted = EventsWanted(definition.event_time_column)
+    return read_source(spark, source, definition, wanted, files)
+
+
+def events_of(rows: DataFrame, read: EventReader) -> list[Event]:
+    """Return the events that the first stage reads from rows, in this process."""
+    batches = rows.toArrow().to_batches()
+    return [event for frame in read(batches, lambda: NOW_MS) for event in frame.to_dicts()]
 
 
 def struct(**types: T.DataType) -> T.StructType:
@@ -38,11 +47,7 @@ def struct(**types: T.DataType) -> T.StructType:
     return T.StructType([T.StructField(name, each) for name, each in types.items()])
 
 
-def malformed(row: Row) -> dict[str, Any]:
-    """Return what is told of a malformed row."""
-    told: dict[str, Any] = json.loads(row["_malformed"])
-    return told
-
-
-def types(frame: DataFrame) -> list[tuple[str, str]]:
-    return [(each.name, each.dataType.simpleString()) for each in frame.schema]
+def malformed(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is written of a malformed row."""
+    content: dict[str, Any] = json.loads(event["_malformed"])
+    return content

@@ -15,11 +15,11 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.spark.sources import SourceError, read_source
+from processor_runtime.spark.sources import SourceError
 from processor_runtime.spark.sources.file_fit import FileMisfits, file_misfits
 from processor_runtime.spark.sources.file_schemas import FileSchemas
 from tests.processor_runtime.core.pipeline import DictFiles
-from tests.processor_runtime.sources.streams import stream
+from tests.processor_runtime.sources.streams import opened, stream
 
 AT: Final = datetime(2026, 5, 1, 10, tzinfo=UTC)
 GOOD: Final = {"user": "ana", "amount": 5, "ts": AT}
@@ -46,7 +46,7 @@ def checked(
     files.write("sources/0/0", "\n".join(["v1", *lines]).encode())
     source = Source.model_validate({"format": file_format, "path": str(folder), "options": options})
     definition = stream("user STRING, amount BIGINT, ts TIMESTAMP")
-    return read_source(spark, source, definition, files).check(0)
+    return opened(spark, source, definition, files).check(0)
 
 
 def told(row: OutputRow) -> dict[str, str]:

@@ -1,18 +1,18 @@
 """Files and other sources → events, each read as a real stream."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.source import Source
-from processor_runtime.spark.sources import SourceError, read_source
-from tests.processor_runtime.sources.streams import malformed, stream, types
+from processor_runtime.spark.sources import SourceError
+from tests.processor_runtime.sources.streams import Event, events_of, malformed, opened, stream
 
 DDL = "user STRING, amount BIGINT, ts TIMESTAMP"
-TYPES = [("user", "string"), ("amount", "bigint"), ("ts", "timestamp"), ("_malformed", "string")]
 
 
 def source(kind: str, folder: Path | None = None, **keys: Any) -> Source:
@@ -20,35 +20,36 @@ def source(kind: str, folder: Path | None = None, **keys: Any) -> Source:
     return Source.model_validate({"format": kind} | path | keys)
 
 
-def streamed(spark: SparkSession, given: Source, definition: StreamDefinition) -> list[Row]:
+def streamed(spark: SparkSession, given: Source, definition: StreamDefinition) -> list[Event]:
     """Return what a query over the source sees, batch after batch."""
-    seen: list[Row] = []
+    seen: list[Event] = []
 
     def collect(batch: DataFrame, _batch_id: int) -> None:
-        seen.extend(batch.collect())
+        seen.extend(events_of(batch, events.read))
 
-    events = read_source(spark, given, definition).frame
-    query = events.writeStream.foreachBatch(collect).trigger(availableNow=True).start()
+    events = opened(spark, given, definition)
+    query = events.frame.writeStream.foreachBatch(collect).trigger(availableNow=True).start()
     query.awaitTermination()
     return seen
 
 
 def test_lines_of_json_are_read_malformed_ones_kept(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(
-        '{"who": "ana", "amount": 5, "ts": "2026-05-01T10:00:00Z"}\n'
-        '{"who": "bob", "amount": "x", "ts": "2026-05-01T10:00:00Z"}\n'
-        "{broken\n",
-        encoding="utf-8",
+    lines = (
+        b'{"who": "ana", "amount": 5, "ts": "2026-05-01T10:00:00Z"}\r\n\n'
+        b'{"who": "bob", "amount": "x", "ts": "2026-05-01T10:00:00Z"}\n'
+        b"{broken\n"
     )
+    (tmp_path / "a b%20.json").write_bytes(b"\xef\xbb\xbf" + lines)
+    (tmp_path / "b.json.gz").write_bytes(gzip.compress(lines) + gzip.compress(lines))
     given = source("json", tmp_path, columns={"user": "who"}, max_files_per_batch=1)
 
-    assert types(read_source(spark, given, stream(DDL)).frame) == TYPES
-    good, bob, broken = streamed(spark, given, stream(DDL))
-    assert (good.user, good.amount, good["_malformed"]) == ("ana", 5, None)
+    good, bob, broken, *zipped = streamed(spark, given, stream(DDL))
+    assert (good["user"], good["amount"], good["_malformed"]) == ("ana", 5, None)
     assert malformed(bob)["reason"] == "does not fit the stream's schema: amount"
     assert malformed(broken)["reason"] == "not a JSON object"
     assert malformed(broken)["raw"] == "{broken"
-    assert malformed(broken)["file"].endswith("/a.json")
+    assert malformed(broken)["file"].endswith("/a b%20.json")
+    assert [event["user"] for event in zipped] == ["ana", "bob", None] * 2
 
 
 def test_csv_with_a_header_is_read_malformed_rows_kept(spark: SparkSession, tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_csv_with_a_header_is_read_malformed_rows_kept(spark: SparkSession, tmp_
 
     good, *bad = streamed(spark, given, stream(DDL))
 
-    assert (good.user, good.amount, good["_malformed"]) == ("ana", 5, None)
+    assert (good["user"], good["amount"], good["_malformed"]) == ("ana", 5, None)
     assert [malformed(row)["reason"] for row in bad] == [
         "does not fit the stream's schema: amount",
         *["it has not as many values as there are columns"] * 2,
@@ -75,9 +76,9 @@ def test_csv_with_a_header_is_read_malformed_rows_kept(spark: SparkSession, tmp_
 
 @pytest.mark.long
 def test_csv_with_a_header_of_other_columns_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("amount,user,ts\n5,ana,\n", encoding="utf-8")
+    (tmp_path / "a.csv").write_text("amount,usr,ts\n5,ana,\n", encoding="utf-8")
     given = source("csv", tmp_path, options={"header": "true"})
-    with pytest.raises(Exception, match="FAILED_READ_FILE"):
+    with pytest.raises(Exception, match=r"UnreadableFile: file:.*no column 'user'.*'usr'"):
         streamed(spark, given, stream(DDL))
 
 
@@ -87,7 +88,7 @@ def test_lines_of_text_are_parsed_as_json(spark: SparkSession, tmp_path: Path) -
 
     good, noise = streamed(spark, given, stream(DDL))
 
-    assert (good.user, good.amount) == ("ana", 5)
+    assert (good["user"], good["amount"]) == ("ana", 5)
     assert malformed(noise)["raw"] == "noise"
 
 
@@ -99,9 +100,8 @@ def test_parquet_is_taken_by_name_widened_without_loss(spark: SparkSession, tmp_
     ).write.parquet(folder)
     given = source("parquet", Path(folder), columns={"user": "who"})
 
-    assert types(read_source(spark, given, stream(DDL)).frame) == TYPES
     (row,) = streamed(spark, given, stream(DDL))
-    assert (row.user, row.amount, row["_malformed"]) == ("ana", 5, None)
+    assert (row["user"], row["amount"], row["_malformed"]) == ("ana", 5, None)
 
 
 def test_parquet_of_another_shape_is_refused_with_reasons(
@@ -110,7 +110,7 @@ def test_parquet_of_another_shape_is_refused_with_reasons(
     folder = str(tmp_path / "events")
     spark.sql("SELECT 'now' AS ts, 5.5D AS amount, 'ana' AS usr").write.parquet(folder)
     with pytest.raises(SourceError) as refused:
-        read_source(spark, source("parquet", Path(folder)), stream(DDL))
+        opened(spark, source("parquet", Path(folder)), stream(DDL))
     told = str(refused.value)
     assert "no column 'user'. Did you mean 'usr'?" in told
     assert "'amount' is DOUBLE, which cannot become BIGINT without loss" in told
@@ -119,15 +119,30 @@ def test_parquet_of_another_shape_is_refused_with_reasons(
 
 @pytest.mark.long
 def test_a_directory_without_parquet_waits_for_a_file(spark: SparkSession, tmp_path: Path) -> None:
-    given = source("parquet", tmp_path)
-    assert types(read_source(spark, given, stream(DDL)).frame) == TYPES
+    assert streamed(spark, source("parquet", tmp_path), stream(DDL)) == []
 
 
 @pytest.mark.long
 def test_a_source_of_spark_that_makes_rows_fits_under_other_names(spark: SparkSession) -> None:
     given = source("rate", columns={"ts": "timestamp", "id": "value"})
-    events = read_source(spark, given, stream("id DECIMAL(20,0), ts TIMESTAMP")).frame
-    assert types(events) == [("id", "decimal(20,0)"), *TYPES[2:]]
+    events = opened(spark, given, stream("id DECIMAL(20,0), ts TIMESTAMP")).frame
+    types = [(each.name, each.dataType.simpleString()) for each in events.schema]
+    assert types == [("id", "decimal(20,0)"), ("ts", "timestamp")]
+
+
+@pytest.mark.long
+def test_a_file_that_ends_too_early_is_named_or_skipped(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    line = b'{"user": "ana", "amount": 5}\n'
+    content = gzip.compress(line * 100_000)
+    (tmp_path / "a.json.gz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(Exception, match=r"UnreadableFile: file:.*a\.json\.gz"):
+        streamed(spark, source("json", tmp_path), stream(DDL))
+    skipping = source("json", tmp_path, options={"ignoreCorruptFiles": True})
+    *events, last = streamed(spark, skipping, stream(DDL))
+    assert {event["user"] for event in events} <= {"ana", None}
+    assert "the rest of the file cannot be read" in malformed(last)["reason"]
 
 
 @pytest.mark.long
@@ -141,7 +156,7 @@ def test_what_cannot_be_read_is_refused_with_a_remedy(spark: SparkSession, tmp_p
         (source("rate"), "ts NOTYPE", "no Spark DDL"),
     ):
         with pytest.raises(SourceError, match=told):
-            read_source(spark, given, stream(ddl))
+            opened(spark, given, stream(ddl))
     with pytest.raises(SourceError, match=r"parqet.* Correct source\.format") as unknown:
-        read_source(spark, source("parqet", tmp_path), stream(DDL))
+        opened(spark, source("parqet", tmp_path), stream(DDL))
     assert "\n" not in str(unknown.value)

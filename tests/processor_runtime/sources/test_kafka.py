@@ -1,14 +1,17 @@
 """Rows exactly as Spark's Kafka source gives them → events of the stream."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.source import Source
-from processor_runtime.spark.sources import SourceError, events_of
-from tests.processor_runtime.sources.streams import malformed, stream, types
+from processor_runtime.spark.sources import EventsWanted, SourceError, rows_of
+from processor_runtime.spark.sources.columns import stream_schema
+from tests.processor_runtime.sources.streams import Event, events_of, malformed, stream
 
 KAFKA = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
@@ -33,6 +36,11 @@ def records(spark: SparkSession, *values: bytes | None) -> DataFrame:
     return spark.createDataFrame(rows, KAFKA)
 
 
+def read(frame: DataFrame, source: Source, definition: StreamDefinition) -> list[Event]:
+    wanted = EventsWanted(definition.event_time_column)
+    return events_of(*rows_of(frame, source, stream_schema(definition), wanted))
+
+
 def test_a_value_of_json_becomes_the_columns_of_the_stream_in_their_order_and_types(
     spark: SparkSession,
 ) -> None:
@@ -41,18 +49,19 @@ def test_a_value_of_json_becomes_the_columns_of_the_stream_in_their_order_and_ty
     )
     definition = stream("user STRING, amount DECIMAL(10,2), ts TIMESTAMP, tags ARRAY<STRING>")
 
-    events = events_of(frame, kafka(), definition)
+    (event,) = read(frame, kafka(), definition)
 
-    assert types(events) == [
-        ("user", "string"),
-        ("amount", "decimal(10,2)"),
-        ("ts", "timestamp"),
-        ("tags", "array<string>"),
-        ("_place_in_kafka", "struct<topic:string,partition:int,offset:bigint>"),
-        ("_malformed", "string"),
-    ]
-    (row,) = events.collect()
-    assert (row.user, str(row.amount), row.tags, row["_malformed"]) == ("a", "12.50", None, None)
+    assert event == {
+        "_time_ms": 1_777_629_600_000,
+        "user": "a",
+        "amount": Decimal("12.50"),
+        "ts": datetime(2026, 5, 1, 10, tzinfo=UTC),
+        "tags": None,
+        "_malformed": None,
+        "_too_far_ahead_ms": None,
+        "_place_in_kafka": {"topic": "logins", "partition": 3, "offset": 100},
+    }
+    assert list(event)[1:5] == ["user", "amount", "ts", "tags"]
 
 
 def test_what_stands_beside_the_value_comes_under_names_of_the_job_file(
@@ -67,20 +76,21 @@ def test_what_stands_beside_the_value_comes_under_names_of_the_job_file(
     beside = same | {"who": "key", "place": "offset", "written": "timestamp"}
     frame = records(spark, b'{"action": "fail", "who": "not this"}')
 
-    (row,) = events_of(frame, kafka(beside), definition).collect()
+    (event,) = read(frame, kafka(beside), definition)
 
-    assert row.asDict(recursive=True) == {
+    assert event == {
+        "_time_ms": 1_777_636_800_000,
         "action": "fail",
         "who": "ana",
         "partition": 3,
         "place": 100,
-        "written": row.written,
+        "written": WRITTEN_AT,
         "topic": "logins",
         "headers": [{"key": "trace", "value": "abc"}],
         "_place_in_kafka": {"topic": "logins", "partition": 3, "offset": 100},
         "_malformed": None,
+        "_too_far_ahead_ms": None,
     }
-    assert row.written.timestamp() == WRITTEN_AT.timestamp()
 
 
 def test_malformed_values_are_kept_with_text_place_and_reason(spark: SparkSession) -> None:
@@ -97,8 +107,11 @@ def test_malformed_values_are_kept_with_text_place_and_reason(spark: SparkSessio
     )
     definition = stream("user STRING, amount BIGINT, ts TIMESTAMP, where STRUCT<x: INT>")
 
-    rows = events_of(frame, kafka(), definition).collect()
+    rows = read(frame, kafka(), definition)
 
+    skipping = read(frame, kafka(null_values="skip"), definition)
+    assert skipping == [row for row in rows if "value is NULL" not in (row["_malformed"] or "")]
+    assert len(skipping) == len(rows) - 1
     *bad, fine = rows
     assert fine["_malformed"] is None
     told = [malformed(row) for row in bad]
@@ -107,7 +120,7 @@ def test_malformed_values_are_kept_with_text_place_and_reason(spark: SparkSessio
         *["not a JSON object"] * 2,
         "the value is NULL",
         "not a JSON object",
-        "a field inside a column does not fit the stream's schema",
+        "does not fit the stream's schema: where",
         "not a JSON object",
     ]
     assert told[0] == {
@@ -119,27 +132,14 @@ def test_malformed_values_are_kept_with_text_place_and_reason(spark: SparkSessio
     }
     assert told[6]["raw_base64"] == "//4AYXZybw=="
     assert "raw" not in told[6]
-    assert (bad[0].user, bad[0].amount) == ("a", None)
-
-
-@pytest.mark.long
-def test_value_options_say_how_values_are_parsed(spark: SparkSession) -> None:
-    frame = records(spark, b'{"ts": "01/05/2026 10:30 +0000"}')
-    source = kafka(value_options={"timestampFormat": "dd/MM/yyyy HH:mm Z"})
-
-    (row,) = events_of(frame, source, stream("ts TIMESTAMP, user STRING")).collect()
-    (plain,) = events_of(frame, kafka(), stream("ts TIMESTAMP, user STRING")).collect()
-
-    assert malformed(plain)["reason"] == "does not fit the stream's schema: ts"
-    assert row["_malformed"] is None
-    assert row.ts.timestamp() == datetime(2026, 5, 1, 10, 30, tzinfo=UTC).timestamp()
+    assert (bad[0]["user"], bad[0]["amount"]) == ("a", None)
 
 
 @pytest.mark.long
 def test_a_column_beside_the_value_must_fit_its_type(spark: SparkSession) -> None:
     definition = stream("offset INT, ts TIMESTAMP")
     with pytest.raises(SourceError, match=r"'offset' is BIGINT, which cannot become INT"):
-        events_of(records(spark), kafka({"offset": "offset"}), definition)
+        read(records(spark), kafka({"offset": "offset"}), definition)
 
 
 @pytest.mark.long
@@ -147,7 +147,6 @@ def test_text_of_any_length_null_and_odd_names_are_taken(spark: SparkSession) ->
     frame = records(spark, b'{"a.b `c`": "longer than two", "_": 1}')
     definition = stream("`a.b ``c``` VARCHAR(2), ts TIMESTAMP NOT NULL, `_` INT, topic STRING")
 
-    events = events_of(frame, kafka({"topic": "topic"}), definition)
+    (event,) = read(frame, kafka({"topic": "topic"}), definition)
 
-    assert types(events)[:2] == [("a.b `c`", "string"), ("ts", "timestamp")]
-    assert tuple(events.collect()[0])[:4] == ("longer than two", None, 1, "logins")
+    assert list(event.values())[1:5] == ["longer than two", None, 1, "logins"]

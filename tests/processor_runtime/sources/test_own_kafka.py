@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from processor_runtime.driver.offset_log import source_position
 from processor_runtime.job_file.source import Source
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
-from processor_runtime.spark.sources import SourceError, read_source
+from processor_runtime.spark.sources import SourceError
 from processor_runtime.spark.sources.backlog import unread_events
 from tests.processor_runtime.kafka.brokers import Brokers, brokers
 from tests.processor_runtime.kafka.registry import registry
-from tests.processor_runtime.sources.streams import malformed, stream
+from tests.processor_runtime.sources.streams import Event, events_of, malformed, opened, stream
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -24,7 +24,7 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 DEFINITION = stream("n BIGINT, ts TIMESTAMP, place BIGINT, topic STRING", "ts")
-Batches = list[list[Row]]
+Batches = list[list[Event]]
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,9 @@ def run(
     def take(frame: DataFrame, number: int) -> None:
         events.check(number)
         on_batch(frame, number)
-        batches.append(frame.collect())
+        batches.append(events_of(frame, events.read))
 
-    events = read_source(spark, wanted, DEFINITION, CheckpointFiles(spark, str(checkpoint)))
+    events = opened(spark, wanted, DEFINITION, CheckpointFiles(spark, str(checkpoint)))
     writer = events.frame.writeStream.option("checkpointLocation", str(checkpoint))
     query = writer.foreachBatch(take).trigger(availableNow=True).start()
     query.awaitTermination()
@@ -71,7 +71,7 @@ def run(
 
 
 def numbers(batches: Batches) -> list[int]:
-    return sorted(row.n for batch in batches for row in batch)
+    return sorted(row["n"] for batch in batches for row in batch)
 
 
 @pytest.mark.long
@@ -92,8 +92,8 @@ def test_a_topic_is_read_in_batches_of_a_size_and_its_backlog_is_known(
     assert malformed(bad)["reason"] == "not a JSON object"
     assert malformed(bad)["offset"] == 10
     rows = [row for batch in batches for row in batch if not row["_malformed"]]
-    assert sorted(row.n for row in rows) == list(range(40))
-    assert {(row.topic, row.place) for row in rows} == {("sized", n) for n in range(30)}
+    assert sorted(row["n"] for row in rows) == list(range(40))
+    assert {(row["topic"], row["place"]) for row in rows} == {("sized", n) for n in range(30)}
     assert [unread_events(each) for each in progress[:2]] == [11, 0]
 
 
@@ -103,7 +103,7 @@ def test_a_batch_that_was_cut_off_reads_the_same_records_again_wherever_the_end_
 ) -> None:
     kafka.create("cut-off", 2)
     give(kafka, "cut-off", 0, 1, 2, 3)
-    seen: Batches = []
+    seen: list[list[Row]] = []
 
     def fail(frame: DataFrame, _number: int) -> None:
         seen.append(frame.collect())
@@ -117,7 +117,7 @@ def test_a_batch_that_was_cut_off_reads_the_same_records_again_wherever_the_end_
 
     batches, _ = run(spark, latest, tmp_path)
 
-    assert numbers(seen) == [2, 3]
+    assert [[tuple(row) for row in batch] for batch in seen] == [[("cut-off", 0, 1, 3)]]
     assert numbers(batches[:1]) == [2, 3]
     assert numbers(batches[1:]) == [4, 5]
 
@@ -184,7 +184,7 @@ def test_values_in_avro_become_the_columns_of_the_stream_and_what_is_none_is_mal
             | {"value_format": "avro", "schema_registry": {"url": schemas.url}}
         )
         ((first, *bad),), _ = run(spark, wanted, tmp_path)
-    assert (first.n, first.ts.timestamp(), first.place) == (7, when.timestamp(), 0)
+    assert (first["n"], first["ts"], first["place"]) == (7, when, 0)
     assert first["_malformed"] is None
     told = [malformed(row) for row in bad]
     shown = [each["reason"].partition(":")[0] for each in told]
@@ -200,5 +200,5 @@ def test_what_cannot_be_read_is_told_before_the_query_starts_without_secrets(
     options = {"kafka.sasl.password": "hush-hush", "assign": '{"short": [99]}'}
     checkpoint = CheckpointFiles(spark, str(tmp_path))
     with pytest.raises(SourceError, match=r"source\.options: assign: .* no partition 99") as error:
-        read_source(spark, source(kafka, **options), DEFINITION, checkpoint)
+        opened(spark, source(kafka, **options), DEFINITION, checkpoint)
     assert "hush-hush" not in str(error.value)

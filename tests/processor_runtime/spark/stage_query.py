@@ -32,12 +32,11 @@ from processor_runtime.spark.plan.frames import (
     TimeRules,
     output_rows,
     spread_shard_keys,
-    timed_events,
 )
 from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PinnedRules
 from processor_runtime.spark.shipped_files import ShippedFiles
-from processor_runtime.spark.sources import read_source
+from processor_runtime.spark.sources import EventsWanted, read_source
 
 Event = Mapping[str, Any]
 _DEFAULTS: Final = RuleDefaults()
@@ -121,5 +120,5 @@ class StageQuery:
             shard_keys=spread_shard_keys(self.spark, self.shards),
             filters=self.filters,
         )
-        events = read_source(self.spark, source, self.stream).frame
-        return output_rows(timed_events(events, time), plan)
+        events = read_source(self.spark, source, self.stream, EventsWanted(time.column))
+        return output_rows(events.frame, events.read, time.watermark_delay_ms, plan)

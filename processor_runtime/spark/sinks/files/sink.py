@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput, ParquetOutput
 from processor_runtime.output.line_files import ROWS_PER_FILE
-from processor_runtime.rows.line_route import BatchLines, LineDirectory
+from processor_runtime.rows.line_route import NO_LINES, BatchLines, LineDirectory
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.failure_text import without
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories
@@ -21,7 +21,6 @@ from processor_runtime.spark.sinks.row_columns import row_lines, with_times
 _LINES: Final = "lines"
 _TEXT_SUFFIX: Final = ".txt"
 _JSON_SUFFIX: Final = ".json"
-_NO_LINES: Final = BatchLines()
 
 
 class LinesRemoved(RuntimeError):
@@ -47,7 +46,7 @@ class FileSink:
         )
 
     def write(
-        self, rows: DataFrame, batch_id: int, row_count: int, lines: BatchLines = _NO_LINES
+        self, rows: DataFrame, batch_id: int, row_count: int, lines: BatchLines = NO_LINES
     ) -> None:
         """Publish a batch.
 

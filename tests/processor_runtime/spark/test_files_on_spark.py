@@ -1,24 +1,19 @@
-"""A job over CSV files gives the same rows whoever reads them, and nothing is lost in a change."""
+"""A job over CSV files, with ticks and with lines that are no events."""
 
-import logging
 import os
 import threading
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from processor_runtime.rows.shard_status import ShardStatus
-from processor_runtime.spark import micro_batches
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
-from processor_runtime.spark.sources import FilesNotPlain
 from tests.letters import followed
 from tests.processor_runtime.rule_documents import FAILED_THEN_IN, put_job, rule_of, stream_of
 from tests.processor_runtime.spark.finished_job import job
-from tests.processor_runtime.written_rows import Row, written
+from tests.processor_runtime.written_rows import written
 
 BEGIN_MS: Final = 1_767_225_600_000
 SCHEMA: Final = "ts BIGINT, user STRING, action STRING, amount DOUBLE"
@@ -35,7 +30,7 @@ FILES: Final = {
     "3.csv": "500,ana,login,1\n21000,dan,login,-1e3\n",
     "4.csv": '90000,"eve, e.",fail,"0"\n91000,"",fail,""\n95000,"eve, e.","login",0\n',
 }
-NOT_PLAIN: Final = '96000,"fay \\"f.\\"",fail,1\nbroken\n97000,"fay \\"f.\\"",login,1\n'
+BROKEN: Final = '96000,"fay ""f.""",fail,1\nbroken\n97000,"fay ""f.""",login,1\n'
 """Quotes inside of values, and a line that is no event."""
 
 
@@ -72,37 +67,19 @@ def put(folder: Path, texts: dict[str, str]) -> None:
         os.utime(path, (int(name[0]), int(name[0])))  # they are read in the order of their times
 
 
-def told(rows: list[Row]) -> list[str]:
-    """Return rows without what differs from run to run: the numbers of epochs."""
-    return sorted(str({name: row[name] for name in row if name != "epoch"}) for row in rows)
-
-
 @pytest.mark.nightly
 @pytest.mark.long
-def test_rows_are_the_same_whoever_reads(
-    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "percept.job")
-    found = []
-    # To set an option at its default leaves the files to Spark.
-    for name, options in (("plain", {}), ("spark", {"quote": '"'})):
-        folder = tmp_path / name
-        put(put_job(folder, *RULES), files())
-        prepared(spark, folder, options=options).run()
-        found.append(told(written(folder)))
-    assert found[0] == found[1]
-    assert "Spark reads the files" not in caplog.text
-    kinds = [row["kind"] for row in written(tmp_path / "plain")]
+def test_rows_that_are_late_or_no_events_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    put(put_job(tmp_path, *RULES), files())
+    prepared(spark, tmp_path).run()
+    kinds = [row["kind"] for row in written(tmp_path)]
     assert sorted(kinds) == ["error"] * 3 + ["late"] + ["match"] * 3 + ["timeout"] * 3
 
 
 @pytest.mark.long
-def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
-    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "percept.job")
+def test_with_ticks_and_broken_lines_nothing_is_lost(spark: SparkSession, tmp_path: Path) -> None:
     put_job(tmp_path, *RULES)
-    texts = files(**{"5.csv": NOT_PLAIN, "6.csv": "200000,zoe,fail,1\n"})
+    texts = files(**{"5.csv": BROKEN, "6.csv": "200000,zoe,fail,1\n"})
     put(tmp_path, {"1.csv": texts.pop("1.csv")})
     batches: list[int] = []
 
@@ -126,29 +103,7 @@ def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
     running.run()
 
     assert ended.is_set()
-    assert caplog.text.count("Spark reads the files from here on") == 1
-    assert "5.csv: a quote inside of a value" in caplog.text
     rows = written(tmp_path)
     assert [row["error"] for row in rows if "broken" in str(row["events"])] != []
     matched = sorted(row["key"] for row in rows if row["kind"] == "match")
     assert matched == [["ana"], ["dan"], ["eve, e."], ['fay "f."']]
-
-
-@pytest.mark.long
-@pytest.mark.nightly
-def test_a_job_whose_files_spark_reads_is_not_run_again_for_that(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever stands in the text of a failure: a job must not go round and round for it."""
-
-    def fail(_frame: DataFrame) -> tuple[list[ShardStatus], list[bytes]]:
-        tried.append(1)
-        raise PySparkException("NotPlain: it says so")
-
-    tried: list[int] = []
-    monkeypatch.setattr(micro_batches, "_collected", fail)
-    put_job(tmp_path, *RULES)
-    put(tmp_path, {"1.csv": files()["1.csv"]})
-    with pytest.raises(FilesNotPlain, match="it says so"):
-        prepared(spark, tmp_path, trigger={"available_now": True}).run()
-    assert len(tried) == 2
