@@ -66,9 +66,13 @@ def output_row(shard: int, rows: Sequence[OutputRow]) -> BlockRow:
     return (shard, _ROWS, 0, 0, 0, NO_EVENT_MS, len(rows), to_json(rows))
 
 
-def counts_row(shard: int, counts: EventCounts) -> BlockRow:
-    """Return the counts of a partition as a row."""
-    newest_ms = NO_EVENT_MS if counts.newest_ms is None else counts.newest_ms
+def counts_row(shard: int, counts: EventCounts, until_ms: int | None = None) -> BlockRow:
+    """Return the counts of a partition as a row.
+
+    `until_ms`: how far time has gone on, if not to the newest event.
+    """
+    newest_ms = counts.newest_ms if until_ms is None else until_ms
+    newest_ms = NO_EVENT_MS if newest_ms is None else newest_ms
     return (shard, _COUNTS, 0, 0, 0, newest_ms, 0, to_json(asdict(counts)))
 
 

@@ -122,7 +122,10 @@ class KeyStageTask:
                     stage.rules, self.rules.asked(), self.settings.shards
                 )
             ]
-            yield record_batch([counts_row(own_shard, stage.counts), *counts, *asked])
+            # By the clock time goes on with each tick, without an event.
+            goes_on = stage.has_tick and self.settings.by_clock
+            until_ms = stage.clock.processing_time_ms if goes_on else None
+            yield record_batch([counts_row(own_shard, stage.counts, until_ms), *counts, *asked])
 
     def _now_ms(self) -> int:
         clock, _ = self.rules.current()
