@@ -67,10 +67,10 @@ class KafkaSink:
         if row_count and LINES in rows.columns:
             has_lines = F.col(LINES).isNotNull()
             for shard in _by_partition(rows.where(has_lines)):
-                of_lines = list(self._of_lines(shard))
-                self._producer.send(of_lines)
-                row_count -= len(of_lines)
+                self._producer.send(self._of_lines(shard))
             rows = rows.where(~has_lines).drop(LINES)
+            # Of the count nobody knows whether it has each line, or some thousand as one row.
+            row_count = rows.count()
         if row_count:
             named = with_identity(rows, batch_id, row_count)
             # By the event time they end at, so that those of one key are written in order.

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
+from processor_runtime.output.row_columns import LINES
+from processor_runtime.rows.line_route import BatchLines
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.kafka import kafka_records
 from processor_runtime.spark.sinks.row_columns import row_lines
@@ -111,6 +114,25 @@ def test_rows_become_records_in_the_order_of_event_time_and_again_the_same(frame
     assert found[:3] == found[3:]
     assert found[0][0] == b'["failed-logins","eve"]'
     assert dict(found[0][2])["row_id"] == f"{1:032x}".encode()
+
+
+def test_rows_beside_lines_are_written_however_many_lines_are_in_a_row(frame: Frame) -> None:
+    lines = "\n".join(row.value for row in row_lines(frame(match(1), match(2))).collect())
+    none, both = F.lit(None).cast("binary"), F.lit(lines.encode()).cast("binary")
+    rows = frame(side("audit"), side("other")).withColumn(LINES, none)
+    rows = rows.unionByName(frame(match(1)).withColumn(LINES, both))
+    in_hand = "\n".join(row.value for row in row_lines(frame(match(3))).collect())
+    with brokers() as cluster:
+        cluster.create("found", 1)
+        kinds = ["match", "side:audit"]
+        how = {"options": cluster.options, "connector": "percept", "kinds": kinds}
+        wanted = output(type="kafka", topic="found", **how)
+        with create_sinks([wanted], surroundings()) as outputs:
+            counts = {"match": 3, "side": 2}
+            outputs.write(rows, 0, counts, BatchLines([in_hand.encode()]))
+        found = [json.loads(each.value()) for each in cluster.records("found", [0])]
+    assert [row["match_id"][-1] for row in found if row["kind"] == "match"] == ["3", "1", "2"]
+    assert [row["tag"] for row in found if row["kind"] == "side"] == ["audit"]
 
 
 def test_rows_are_written_by_a_schema_and_one_that_does_not_fit_ends_the_batch(
