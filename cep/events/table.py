@@ -14,13 +14,19 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from types import NoneType
 from typing import Any, Final
 
 import polars as pl
 
-from cep.events.values import Reader, UnfitValue, column_readers, text_reader, typed_event
+from cep.events.values import (
+    Reader,
+    UnfitValue,
+    column_readers,
+    json_number,
+    text_reader,
+    typed_event,
+)
 from cep.expression import DataType, Kind, Schema
 from cep.expression.types import DATE, TIMESTAMP
 
@@ -244,7 +250,7 @@ def json_objects(lines: Iterable[bytes], schema: Schema | None) -> Iterator[dict
     Raises:
         UnreadableEvents: a line is no JSON object; says which.
     """
-    parse_float = None if schema is None else Decimal
+    parse_float = None if schema is None else json_number
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

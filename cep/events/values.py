@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from numbers import Integral
 from typing import Any, Final
@@ -70,6 +70,17 @@ def typed_event(event: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict
         except ValueError as error:
             raise UnfitValue(name, f"{error}") from None
     return columns
+
+
+def json_number(text: str) -> Decimal:
+    """Return a number of JSON that has a point or an exponent, with all its digits.
+
+    An exponent beyond those of any decimal makes it infinite, or 0.
+    """
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal(float(text))
 
 
 @lru_cache(maxsize=1_000)

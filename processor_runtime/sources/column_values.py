@@ -11,7 +11,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -27,6 +27,9 @@ from processor_runtime.sources.time_patterns import ISO, TimePattern, TimePatter
 Values = Sequence[Any]
 Misfits = list[int]
 """Places of values that do not fit, rising; there is NULL in the array."""
+
+MomentReader = Callable[[str], datetime]
+"""Makes an instant of a text; raises ValueError."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -80,8 +83,8 @@ def column_reader(data_type: pa.DataType, times: TimePatterns = ISO) -> ColumnRe
         # Identifiers are often numbers where they are written.
         return ColumnReader(str | int | None, value_reader(STRING), _texts)
     if pa.types.is_timestamp(data_type):
-        pattern = times.timestamp if data_type.tz else times.timestamp_ntz
-        return ColumnReader(str | int | None, _time, partial(_instants, data_type, pattern))
+        moment = moment_reader(data_type, times)
+        return ColumnReader(str | int | None, _time, partial(_instants, data_type, moment))
     read = with_parts(data_type, partial(_reader, times=times))
     return ColumnReader(Any, lambda value: value, partial(_read, data_type, read))
 
@@ -110,13 +113,12 @@ def _time(value: Any) -> Any:
 
 
 def _instants(
-    data_type: pa.DataType, pattern: str | None, values: Values
+    data_type: pa.DataType, moment: MomentReader, values: Values
 ) -> tuple[pa.Array, Misfits]:
     """Return instants, of milliseconds since 1970 and of texts."""
-    micros = _plain_instants(values, is_iso=pattern is None)
+    micros = _plain_instants(values, is_iso=moment is iso_moment)
     misfits: Misfits = []
     if micros is None:
-        moment = iso_moment if pattern is None else TimePattern(pattern).moment
         found, misfits = read_each(values, partial(micros_of, moment))
         micros = pa.array(found, pa.int64())
     return micros.cast(data_type), misfits
@@ -150,6 +152,20 @@ def iso_moment(text: str) -> datetime:
     return moment
 
 
+def moment_reader(data_type: pa.DataType, times: TimePatterns) -> MomentReader:
+    """Return what reads texts of a type of instants, as they are written."""
+    pattern = times.timestamp if data_type.tz else times.timestamp_ntz
+    return iso_moment if pattern is None else TimePattern(pattern).moment
+
+
+def date_reader(times: TimePatterns) -> Callable[[str], date] | None:
+    """Return what reads dates by their pattern; `None` if they are as in ISO 8601."""
+    if times.date is None:
+        return None
+    moment = TimePattern(times.date).moment
+    return lambda text: moment(text).date()
+
+
 def moments(texts: pl.Series) -> pl.Series:
     """Return plain instants in microseconds; NULL for those that are written unlike the first."""
     first = next(iter(texts.drop_nulls().head(1)), "")
@@ -167,7 +183,7 @@ def moments(texts: pl.Series) -> pl.Series:
     return found.cast(pl.Int64)
 
 
-def micros_of(moment: Callable[[str], datetime], value: str | int) -> int:
+def micros_of(moment: MomentReader, value: str | int) -> int:
     """Return an instant in microseconds, of a text or of milliseconds since 1970.
 
     Raises:
@@ -228,16 +244,13 @@ def _reader(data_type: pa.DataType, times: TimePatterns) -> Reader:
     if pa.types.is_binary(data_type):
         return bytes_of_text
     if pa.types.is_timestamp(data_type):
-        pattern = times.timestamp if data_type.tz else times.timestamp_ntz
-        moment = iso_moment if pattern is None else TimePattern(pattern).moment
-        return partial(_datetime, moment, data_type.tz is not None)
-    if pa.types.is_date(data_type) and times.date is not None:
-        moment = TimePattern(times.date).moment
-        return lambda value: moment(_text(value)).date()
+        return partial(_datetime, moment_reader(data_type, times), data_type.tz is not None)
+    if pa.types.is_date(data_type) and (read_date := date_reader(times)) is not None:
+        return lambda value: read_date(_text(value))
     return value_reader(plain_type(data_type))
 
 
-def _datetime(moment: Reader, is_aware: bool, value: Any) -> datetime:  # noqa: FBT001 - of partial
+def _datetime(moment: MomentReader, is_aware: bool, value: Any) -> datetime:  # noqa: FBT001 - of partial
     try:
         found = _EPOCH + micros_of(moment, _time(value)) * _MICROSECOND
     except OverflowError:

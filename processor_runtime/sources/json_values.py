@@ -9,7 +9,6 @@ A text that is not as its columns are costs what it costs, and the others beside
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
@@ -18,6 +17,7 @@ import msgspec
 import polars as pl
 import pyarrow as pa
 
+from cep.events.values import json_number
 from processor_runtime.rows.json_text import with_whole_characters
 from processor_runtime.sources.column_values import ColumnReader, column_reader
 from processor_runtime.sources.time_patterns import ISO, TimePatterns
@@ -68,7 +68,7 @@ class _Decoder:
             for place, (name, reader) in enumerate(self.readers.items())
         ]
         self.record = msgspec.defstruct("Record", fields, gc=False)
-        self.decode = msgspec.json.Decoder(self.record, float_hook=Decimal).decode
+        self.decode = msgspec.json.Decoder(self.record, float_hook=json_number).decode
 
     def read(self, values: Sequence[bytes | None]) -> Decoded:
         misfits: dict[int, set[str]] = {}
@@ -121,7 +121,7 @@ def _object(value: bytes) -> dict[str, Any] | None:
     """Return an object; `None` if there is none. Octets that are no UTF-8 are replaced."""
     text = value.decode(errors="replace")
     try:
-        found = json.loads(text, parse_float=Decimal)
+        found = json.loads(text, parse_float=json_number)
     except (ValueError, RecursionError):  # no JSON; thousands of digits, of brackets
         return None
     if "\\ud" in text or "\\uD" in text:

@@ -16,13 +16,15 @@ from processor_runtime.sources.column_values import (
     Misfits,
     UnknownType,
     Values,
+    date_reader,
     iso_moment,
     micros_of,
+    moment_reader,
     moments,
     plain_type,
     read_each,
 )
-from processor_runtime.sources.time_patterns import ISO, TimePattern, TimePatterns
+from processor_runtime.sources.time_patterns import ISO, TimePatterns
 
 TextReader = Callable[[Values], tuple[pl.Series, Misfits]]
 """Makes a column of texts."""
@@ -45,9 +47,8 @@ def text_column(column: pa.Field, times: TimePatterns = ISO) -> TextReader:
     if pa.types.is_string(data_type):
         return lambda texts: (pl.Series(texts, dtype=pl.String), [])
     if pa.types.is_timestamp(data_type):
-        pattern = times.timestamp if data_type.tz else times.timestamp_ntz
-        moment = iso_moment if pattern is None else TimePattern(pattern).moment
-        sure = _sure_instants if pattern is None else _none_sure
+        moment = moment_reader(data_type, times)
+        sure = _sure_instants if moment is iso_moment else _none_sure
         return partial(_texts_read, pa.int64(), partial(micros_of, moment), sure)
     try:
         read = _text_reader(data_type, times)
@@ -59,9 +60,8 @@ def text_column(column: pa.Field, times: TimePatterns = ISO) -> TextReader:
 def _text_reader(data_type: pa.DataType, times: TimePatterns) -> Reader:
     if pa.types.is_binary(data_type):
         return str.encode
-    if pa.types.is_date(data_type) and times.date is not None:
-        moment = TimePattern(times.date).moment
-        return lambda text: moment(text).date()
+    if pa.types.is_date(data_type) and (read_date := date_reader(times)) is not None:
+        return read_date
     return text_reader(plain_type(data_type))
 
 

@@ -259,6 +259,60 @@ def test_odd_values_cost_themselves_alone() -> None:
     assert by_value == ODD
 
 
+HOSTILE: Final = [
+    *("1e99999999999999999999", "-1e-99999999999999999999", "1e999999999", "1E400", "1e39"),
+    *("1" * 5_000, "1" * 40, "NaN", "-Infinity", "-0.0", "9223372036854775807"),
+    *("253402300800000", "-62135596800001", "9223372036854776", '"1E999999999"', '"1" '),
+    *('"9999-12-31T23:59:59.999999-13:00"', '"0001-01-01T00:00:00+13:00"', '"0000-01-01"'),
+    *('"2024-01-01T24:00:00Z"', '"10000-01-01"', '"\\ud800"', '"\\u0000"', '"\u0663"', '"=="'),
+    *("[[]]", "[null]", '{"": null}', '{"\\ud800": 1}', '{"a": 1e99999999999999999999}'),
+    *('["1E999999999"]', '{"99999999999": "2024-01-01"}', "[1e99999999999999999999]"),
+]
+MORE_TYPES: Final = {
+    "MAP<STRING, DATE>": pa.map_(pa.string(), pa.date32()),
+    "MAP<INT, DOUBLE>": pa.map_(pa.int32(), pa.float64()),
+    "ARRAY<TIMESTAMP>": pa.list_(pa.timestamp("us", "UTC")),
+    "ARRAY<DECIMAL(5,1)>": pa.list_(pa.decimal128(5, 1)),
+    "BINARY": pa.binary(),
+    "DECIMAL(38,38)": pa.decimal128(38, 38),
+    "TINYINT": pa.int8(),
+}
+
+
+@pytest.mark.parametrize("data_type", [*ARROW, *MORE_TYPES])
+def test_no_value_costs_another_one_or_ends_a_task(data_type: str) -> None:
+    columns = pa.schema([("v", (ARROW | MORE_TYPES)[data_type]), ("other", pa.int32())])
+    values = [value.encode() for each in HOSTILE for value in (f'{{"v": {each}}}', '{"other": 7}')]
+    decoded = JsonValues(columns).read(values)
+    assert decoded.columns.get_column("other").to_list()[1::2] == [7] * len(HOSTILE)
+    assert not {row for row in decoded.malformed if row % 2}
+    beside = [f'{{"other": 7, "ignored": {each}}}'.encode() for each in HOSTILE[:3]]
+    assert not JsonValues(columns).read(beside).malformed
+
+
+@pytest.mark.parametrize("data_type", ARROW)
+def test_a_hostile_value_is_the_same_to_a_job_and_to_commands(data_type: str) -> None:
+    # A time that no event can have is an error row of another reason, behind the reader.
+    far = {"253402300800000", "-62135596800001", "9223372036854776", "1" * 5_000}
+    literals = [each for each in HOSTILE if each not in far and "\\ud" not in each]
+    schema = Schema.from_ddl(f"v {data_type}")
+    by_commands = []
+    for event in json_objects([f'{{"v": {each}}}'.encode() for each in literals], schema):
+        try:
+            by_commands.append(typed_event(event, column_readers(schema))["v"])
+        except ValueError:
+            by_commands.append(REFUSED)
+    by_job = in_json(ARROW[data_type], literals)
+    assert dict(zip(literals, map(comparable, by_commands), strict=True)) == dict(
+        zip(literals, map(comparable, by_job), strict=True)
+    )
+
+
+def comparable(value: Any) -> str:
+    """Return a value as a text, without the sign of a decimal 0, which columns do not have."""
+    return f"{value + 0}" if isinstance(value, Decimal) else f"{value}"
+
+
 def test_what_a_text_cannot_hold_is_replaced() -> None:
     wrong = [b'{"v": "a\xffb"}', b'{"v": "a\\ud800b"}', b'{"v": ["\\ud800"]}', b'{"v": "\\u0000"}']
     decoded = JsonValues(pa.schema([("v", pa.string())])).read(wrong)
