@@ -18,6 +18,7 @@ from processor_runtime.schedule.timeline import VersionKey
 from processor_runtime.watch.note import Death
 
 _DEATHS: Final = 2
+_LATE_TRIES: Final = 5
 
 
 class NobodyToBlame(Exception):
@@ -39,6 +40,7 @@ class CulpritSearch:
     _batch_id: int | None = None
     _deaths: Counter[VersionKey] = field(default_factory=Counter)
     _unexplained: int = 0
+    _late: int = 0
     _all: tuple[VersionKey, ...] = ()
     _suspects: tuple[VersionKey, ...] = ()
     _running: tuple[VersionKey, ...] | None = None
@@ -77,6 +79,18 @@ class CulpritSearch:
             self._running = ()
         return None
 
+    def began_late(self, batch_id: int) -> None:
+        """Take that a worker did not begin in time, which is no rule's doing.
+
+        Raises:
+            NobodyToBlame: it is so again and again.
+        """
+        if batch_id != self._batch_id:
+            self._begin(batch_id)
+        self._late += 1
+        if self._late >= _LATE_TRIES:
+            raise NobodyToBlame
+
     def passed(self) -> None:
         """Take that a trial went well.
 
@@ -105,6 +119,6 @@ class CulpritSearch:
     def _begin(self, batch_id: int | None) -> None:
         self._batch_id = batch_id
         self._deaths.clear()
-        self._unexplained = 0
+        self._unexplained = self._late = 0
         self._all = self._suspects = ()
         self._running = None

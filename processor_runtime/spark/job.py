@@ -34,7 +34,7 @@ from processor_runtime.driver.checkpoint_owner import CheckpointOwner, take_over
 from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
-from processor_runtime.driver.offset_log import fit_sources
+from processor_runtime.driver.offset_log import fit_sources, newest_batch
 from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.driver.whole_checkpoint import require_whole
 from processor_runtime.job_file.consistency import misfits, stream_of_job
@@ -65,8 +65,8 @@ from processor_runtime.spark.sources import (
     SourceEvents,
     read_source,
 )
-from processor_runtime.spark.undone_batches import plan_retry
-from processor_runtime.spark.worker_deaths import BatchUndone
+from processor_runtime.spark.undone_batches import plan_retry, plan_start
+from processor_runtime.spark.worker_deaths import BatchUndone, WorkerBeganLate
 from processor_runtime.stages.shard_matcher import MatchSettings
 
 _log = logging.getLogger("percept.job")
@@ -308,6 +308,9 @@ class StreamingJob:
         except BatchUndone as undone:
             is_to_fail = self.job_file.on_error == "fail"
             plan_retry(undone, parts.files, parts.search, fails_on_error=is_to_fail)
+            return not self.is_stopping
+        except WorkerBeganLate as late:
+            plan_start(late, newest_batch(parts.files), parts.search)
             return not self.is_stopping
         if self._query.was_set_back:
             _log.warning("the clock was set back: another query begins, so that no batch waits")

@@ -26,6 +26,7 @@ from processor_runtime.driver.checked_files import CheckpointDamaged
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.spark.failure_text import failure_text
 from processor_runtime.spark.micro_batches import MicroBatches
+from processor_runtime.spark.worker_deaths import WorkerBeganLate, began_late
 
 _POLL_SECONDS: Final = 0.02
 _SET_BACK_SECONDS: Final = 5.0
@@ -103,6 +104,7 @@ class JobQuery:
 
         Raises:
             CheckpointDamaged: the state in the checkpoint cannot be read.
+            WorkerBeganLate: a Python worker did not begin in time.
             Exception: whatever else made a batch fail.
         """
         writer = self.rows.writeStream.queryName(self.name).outputMode("append")
@@ -121,6 +123,8 @@ class JobQuery:
             if isinstance(self._failure, QueryEnding):
                 return
             failure = self._failure or error
+            if began_late(failure):
+                raise WorkerBeganLate from failure
             raise unread_state(failure) or failure from error
 
     def end(self, patience_seconds: float = 60.0) -> None:

@@ -13,7 +13,7 @@ from processor_runtime.driver.batch_record import BatchRecords
 from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.culprit_search import Culprit, CulpritSearch, NobodyToBlame
 from processor_runtime.schedule.timeline_document import read_timeline
-from processor_runtime.spark.worker_deaths import BatchUndone
+from processor_runtime.spark.worker_deaths import BatchUndone, WorkerBeganLate
 from processor_runtime.stages.rule_errors import RuleFailed
 
 _log = logging.getLogger("percept.job")
@@ -51,6 +51,23 @@ def plan_retry(
         raise RuleFailed(message) from undone
     _log.warning("%s; it is quarantined from batch %s on", message, undone.batch_id)
     set_aside(records, record, [culprit.version], culprit.reason)
+
+
+def plan_start(late: WorkerBeganLate, batch_id: int, search: CulpritSearch) -> None:
+    """Let another query begin where a worker began too late for the last one, a few times.
+
+    Raises:
+        Exception: what Spark says of it, if it is so again and again.
+    """
+    try:
+        search.began_late(batch_id)
+    except NobodyToBlame:
+        raise (late.__cause__ or late) from None
+    _log.warning(
+        "batch %s: a Python worker did not begin within ten seconds, as if the machine were too "
+        "busy; it is run again",
+        batch_id,
+    )
 
 
 def _what_happened(undone: BatchUndone) -> str:

@@ -1,6 +1,7 @@
 """What Spark tells when a Python worker, or an executor, has died: read from the error of a batch.
 
 error of a batch ──death_in──► Death, with the rule whose code was at work, if that is known
+error of a query ──began_late──► whether a worker was only not heard in time
 """
 
 import re
@@ -12,6 +13,12 @@ from processor_runtime.watch.note import Death, read_death
 _DIED: Final = re.compile(
     r"Python worker exited unexpectedly|ExecutorLostFailure|^\s*MemoryError\b", re.MULTILINE
 )
+# Of a worker that it starts by itself Spark wants to hear within ten seconds; there is no setting.
+_BEGAN_LATE: Final = "Python worker failed to connect back"
+
+
+class WorkerBeganLate(Exception):
+    """A query ended, before a batch or in it, as a Python worker did not begin in time."""
 
 
 class BatchUndone(Exception):
@@ -35,3 +42,8 @@ def death_in(text: str, call_seconds: float) -> Death | None:
     `call_seconds`: how long a call of a rule's code could take.
     """
     return read_death(text, call_seconds) if _DIED.search(text) else None
+
+
+def began_late(error: BaseException) -> bool:
+    """Return whether a query has ended because a worker did not begin in time."""
+    return _BEGAN_LATE in str(error)

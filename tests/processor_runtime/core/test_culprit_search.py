@@ -53,6 +53,16 @@ def test_without_code_nobody_is_to_blame() -> None:
         search.died(3, UNKNOWN, ())
 
 
+def test_a_worker_that_begins_late_is_nobodys_doing() -> None:
+    search = CulpritSearch()
+    for batch_id in (3, 4):
+        for _ in range(4):
+            search.began_late(batch_id)
+            assert search.left_out is None
+    with pytest.raises(NobodyToBlame):
+        search.began_late(4)
+
+
 def test_what_dies_without_any_code_is_nobodys_doing() -> None:
     search = CulpritSearch()
     assert search.died(3, UNKNOWN, RULES) is None

@@ -96,6 +96,26 @@ def test_ctrl_c_ends_a_job_well(folder: Path) -> None:
         assert "stopping after this batch" in job.text
 
 
+LATE = """
+import pathlib, sys, time
+mark = pathlib.Path(__file__).with_name("begun")
+if "transform_with_state_driver_worker" in " ".join(sys.orig_argv) and not mark.exists():
+    mark.touch()
+    time.sleep(12)
+"""
+
+
+@pytest.mark.nightly
+def test_a_batch_whose_worker_begins_late_is_run_again(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(LATE, encoding="utf-8")
+    environment = {"PYTHONPATH": str(tmp_path)}
+    with started(folder, environment, trigger={"available_now": True}) as job:
+        assert job.wait() == 0, job.text
+    assert (tmp_path / "begun").exists()
+    assert "a Python worker did not begin within ten seconds" in job.text
+    assert len(written(folder)) == 1
+
+
 @pytest.mark.nightly
 def test_ctrl_c_once_more_ends_a_job_at_once(folder: Path) -> None:
     with started(folder) as job:
