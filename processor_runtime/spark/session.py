@@ -59,6 +59,9 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # A worker reaches the state of its task through a file, not through a port of this machine,
     # which accepts any connection: another process, or a client whose server had that port.
     "spark.python.unix.domain.socket.enabled": "true",
+    # Spark sets a variable by it for the workers of one stage and not for those of the other: with
+    # it each stage would have workers of its own, with the code of all rules in each.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Plans, which are in logs and errors, name all options. Spark's own words for secrets lack
     # that of a schema registry, among others; addresses may have a password in them.
