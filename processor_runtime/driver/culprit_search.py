@@ -6,7 +6,8 @@
 A worker that is killed from outside dies with somebody's code at work as well. So a version is to
 blame if the worker was ended because of it, or has died twice with it at work. Where nothing is
 told, as when code has damaged a worker that dies later, or an executor is lost with it, the batch
-is tried with half of the versions with code, then with a quarter, and so on.
+is tried with half of the versions with code, then with a quarter, and so on. One that began late
+lets the batch be run again, a few times.
 """
 
 from collections import Counter

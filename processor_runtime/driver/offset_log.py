@@ -90,21 +90,13 @@ def fit_sources(files: Files, *, has_ticks: bool) -> None:
         has_ticks: whether the plan of the next query has a source of ticks.
     """
     count = BEFORE_SOURCES + (2 if has_ticks else 1)
-    for number in _numbers(files)[-_READ_AT_A_START:]:
+    numbers = sorted(int(name) for name in files.names("offsets") if name.isdecimal())
+    for number in numbers[-_READ_AT_A_START:]:
         lines = plan_lines(files, number)
         if lines is None or len(lines) == count:
             continue
         fitting = [*lines, NO_POSITION][:count]
         files.write(f"offsets/{number}", b"\n".join(fitting))
-
-
-def newest_batch(files: Files) -> int:
-    """Return the newest batch that Spark has planned, 0 before the first."""
-    return max(_numbers(files), default=0)
-
-
-def _numbers(files: Files) -> list[int]:
-    return sorted(int(name) for name in files.names("offsets") if name.isdecimal())
 
 
 def plan_lines(files: Files, batch_id: int) -> list[bytes] | None:

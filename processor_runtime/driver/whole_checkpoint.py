@@ -32,7 +32,7 @@ def require_whole(files: Files, shards: int) -> None:
     Raises:
         CheckpointDamaged: a part is missing or damaged.
     """
-    planned, pinned, done = (_newest(files, each) for each in _DIRECTORIES)
+    planned, pinned, done = (newest_batch(files, each) for each in _DIRECTORIES)
     last = max(planned, pinned, done)
     if last == _NONE:
         if files.names("rules") or files.names("state"):
@@ -147,8 +147,8 @@ def _object(name: str, line: bytes) -> dict[str, Any]:
     return content
 
 
-def _newest(files: Files, directory: str) -> int:
-    """Return the number of the newest batch in a directory; -1 if there is none."""
+def newest_batch(files: Files, directory: str) -> int:
+    """Return the number of the newest batch in a directory of the checkpoint; -1 without any."""
     # A record that was amended has its revision after a dot.
     numbers = (name.partition(".")[0] for name in files.names(directory))
     return max((int(number) for number in numbers if number.isdecimal()), default=_NONE)

@@ -34,9 +34,9 @@ from processor_runtime.driver.checkpoint_owner import CheckpointOwner, take_over
 from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
-from processor_runtime.driver.offset_log import fit_sources, newest_batch
+from processor_runtime.driver.offset_log import fit_sources
 from processor_runtime.driver.pinning import BatchPins
-from processor_runtime.driver.whole_checkpoint import require_whole
+from processor_runtime.driver.whole_checkpoint import newest_batch, require_whole
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.timing import Trigger
@@ -310,7 +310,7 @@ class StreamingJob:
             plan_retry(undone, parts.files, parts.search, fails_on_error=is_to_fail)
             return not self.is_stopping
         except WorkerBeganLate as late:
-            plan_start(late, newest_batch(parts.files), parts.search)
+            plan_start(late, newest_batch(parts.files, "offsets"), parts.search)
             return not self.is_stopping
         if self._query.was_set_back:
             _log.warning("the clock was set back: another query begins, so that no batch waits")

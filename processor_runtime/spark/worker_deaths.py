@@ -7,6 +7,9 @@ error of a query ──began_late──► whether a worker was only not heard i
 import re
 from typing import Final
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
 from processor_runtime.watch.note import Death, read_death
 
 # Without memory a worker may also live on and raise, wherever it just was.
@@ -45,5 +48,5 @@ def death_in(text: str, call_seconds: float) -> Death | None:
 
 
 def began_late(error: BaseException) -> bool:
-    """Return whether a query has ended because a worker did not begin in time."""
-    return _BEGAN_LATE in str(error)
+    """Return whether a query has ended because a worker did not begin in time, as Spark says."""
+    return isinstance(error, PySparkException | Py4JJavaError) and _BEGAN_LATE in str(error)

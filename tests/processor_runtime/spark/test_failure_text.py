@@ -8,14 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from contract.problem_text import masked
 from processor_runtime.job_file.problems import JobFileError
 from processor_runtime.spark.failure_text import ending_text, failure_text, secrets_of, without
 from processor_runtime.spark.java_output import LogRefused, java_output_to, with_java_output
-from processor_runtime.spark.worker_deaths import death_in
+from processor_runtime.spark.worker_deaths import began_late, death_in
+from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.watch.note import Death, RuleCode, empty_page, page_text, reason_text
 
 # As Spark 4.3 tells them, shortened.
@@ -199,6 +200,13 @@ def crashed(text: str) -> str:
 )
 def test_the_death_of_a_worker_is_read(said: str, death: Death | None) -> None:
     assert death_in(said, 30.0) == death
+
+
+def test_only_spark_says_that_a_worker_began_late() -> None:
+    said = "Python worker failed to connect back."
+    assert began_late(StreamingQueryException(said))
+    assert not began_late(StreamingQueryException("Python worker exited unexpectedly"))
+    assert not began_late(RuleFailed(said))
 
 
 def test_a_log_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
