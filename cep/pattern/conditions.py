@@ -53,8 +53,10 @@ def python_condition(function: Callable[[Any, Any], bool]) -> PythonCondition:
 
 def takes(function: Callable[..., Any], count: int) -> bool:
     """Return whether a callable can be called with so many arguments, as far as Python knows."""
+    # A decorator may return what takes other arguments than what it decorates; `*args` tell none.
+    has_own = inspect.isfunction(function) and not function.__code__.co_flags & inspect.CO_VARARGS
     try:
-        signature = inspect.signature(function)
+        signature = inspect.signature(function, follow_wrapped=not has_own)
     except (TypeError, ValueError):  # some callables written in C do not say
         return True
     try:

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache, wraps
 from typing import Any
 
 import pytest
@@ -159,6 +160,25 @@ def test_a_callable_that_does_not_take_event_and_context_is_refused() -> None:
             Pattern.begin("a").where(function)
         with pytest.raises(TypeError, match="lambda event, context"):
             Pattern.begin("a").one_or_more().until(function)
+
+
+def test_a_decorated_callable_counts_as_what_its_decorator_calls() -> None:
+    def of_event(event: Any) -> bool:
+        return bool(event["x"] > 1)
+
+    @wraps(of_event)
+    def of_both(event: Any, context: Any) -> bool:
+        del context
+        return of_event(event)
+
+    @wraps(of_event)
+    def passing_on(*arguments: Any) -> bool:
+        return of_event(*arguments)
+
+    assert Pattern.begin("a").where(of_both).tree
+    for wrong in (passing_on, cache(of_event)):
+        with pytest.raises(TypeError, match="cannot be called with two arguments"):
+            Pattern.begin("a").where(wrong)
 
 
 def test_any_callable_that_takes_two_arguments_is_a_condition() -> None:
