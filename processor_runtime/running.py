@@ -159,7 +159,8 @@ def start_spark(job_file: JobFile, log: Path, console: Console) -> "SparkSession
 
     try:
         with java_output_to(log):
-            return job_session(f"percept {job_file.name}", job_file.spark_settings)
+            name, settings = f"percept {job_file.name}", job_file.spark_settings
+            return job_session(name, settings, java_has_rows=not job_file.has_rows_in_workers_only)
     except LogRefused as refused:
         message = f"Spark's log {refused}, with --spark-log"
         console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)

@@ -22,7 +22,13 @@ from processor_runtime.job_file.field_types import (
     JobFilePart,
     OptionText,
 )
-from processor_runtime.job_file.outputs import DeltaOutput, KafkaOutput, Output, ServiceOutput
+from processor_runtime.job_file.outputs import (
+    DeltaOutput,
+    KafkaOutput,
+    Output,
+    ServiceOutput,
+    are_plain_lines,
+)
 from processor_runtime.job_file.service import ServiceConnection
 from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Timing, Trigger
@@ -139,6 +145,12 @@ class JobFile(JobFilePart):
     def tells_events(self) -> bool:
         """Whether single events are reported to the rule service: with matches, if at all."""
         return any(isinstance(output, ServiceOutput) for output in self.outputs)
+
+    @property
+    def has_rows_in_workers_only(self) -> bool:
+        """Whether Spark itself reads no events and writes no rows one by one."""
+        is_read_here = self.source.is_read_without_spark or self.source.uses_own_kafka
+        return is_read_here and are_plain_lines(self.outputs)
 
     @property
     def limits_per_key(self) -> Limits:

@@ -78,13 +78,16 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
+def job_session(
+    name: str, settings: Mapping[str, str], *, java_has_rows: bool = True
+) -> SparkSession:
     """Return the session of a job.
 
     Args:
         name: what the application is called.
         settings: of the job file; they go before those of Percept, and before what spark-submit
             has set. Without a master, Spark runs in this process on all cores.
+        java_has_rows: whether Java reads events or writes rows of the job one by one.
     """
     # Workers are started as the environment says; the setting alone would be ignored.
     if chosen := settings.get("spark.pyspark.python"):
@@ -97,7 +100,8 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
             [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
     builder = SparkSession.builder.appName(name)
-    defaults = {**_SETTINGS, **java_options(settings, os.environ), "spark.pyspark.python": python}
+    of_java = java_options(settings, os.environ, has_rows=java_has_rows)
+    defaults = {**_SETTINGS, **of_java, "spark.pyspark.python": python}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:

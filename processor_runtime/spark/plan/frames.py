@@ -15,7 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.sources.event_frames import EventReader
 from processor_runtime.spark.plan.block_rows import DDL
-from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, ShardProcessor
+from processor_runtime.spark.plan.shard_processor import ShardProcessor
+from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, ShardStageTask
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.key_stage import TICK, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -91,7 +92,7 @@ def output_rows(
     with_time = blocks.withColumn(_EVENT_TIME, F.timestamp_millis("until_ms"))
     timed = with_time.withWatermark(_EVENT_TIME, delay).drop(_EVENT_TIME)
     return timed.groupBy("shard").transformWithStateInPandas(
-        ShardProcessor(plan.rules, plan.matching),
+        ShardProcessor(ShardStageTask(plan.rules, plan.matching)),
         outputStructType=STAGE_DDL,
         outputMode="Append",
         timeMode="EventTime",

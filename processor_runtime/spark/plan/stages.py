@@ -1,6 +1,6 @@
-"""Both stages as Spark runs them: a function over Arrow batches, and a stateful processor.
+"""Both stages as Spark runs them: functions over Arrow batches, and over the frames of a shard.
 
-events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──► ShardProcessor ──► rows of output
+events ──mapInArrow(KeyStageTask)──► blocks ──ShardProcessor(ShardStageTask)──► rows of output
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,12 +11,6 @@ import pandas as pd
 import pyarrow as pa
 from pandas.arrays import ArrowExtensionArray
 from pyspark import TaskContext
-from pyspark.sql.streaming.stateful_processor import (
-    ExpiredTimerInfo,
-    StatefulProcessor,
-    StatefulProcessorHandle,
-    TimerValues,
-)
 
 from processor_runtime.output.line_files import LineFiles
 from processor_runtime.output.row_columns import LINES, RowColumns, RowLines
@@ -31,6 +25,7 @@ from processor_runtime.spark.plan.block_rows import (
     question_row,
     record_batch,
 )
+from processor_runtime.spark.plan.shard_processor import ShardState
 from processor_runtime.spark.plan.spark_state import SparkState
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.asked_keys import questions
@@ -132,52 +127,30 @@ class KeyStageTask:
         return clock.processing_time_ms
 
 
-class ShardProcessor(StatefulProcessor):
-    """The second stage: a shard is a group of Spark's, its state one map of bytes."""
+@dataclass(frozen=True, slots=True)
+class ShardStageTask:
+    """The second stage on one shard; called by `ShardProcessor`."""
 
-    def __init__(self, rules: RuleSource, settings: MatchSettings) -> None:
-        self._rules = rules
-        self._settings = settings
+    rules: RuleSource
+    settings: MatchSettings
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Take the state; Spark also calls this where there is no batch, so no rules are read."""
-        self._handle = handle
-        self._values = handle.getMapState("shard", "name STRING", "value BINARY")
-
-    def handleInputRows(  # noqa: N802 - Spark's name
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: TimerValues,  # noqa: N803
+    def __call__(
+        self, shard: int, frames: Iterable[pd.DataFrame], state: ShardState, watermark_ms: int
     ) -> Iterator[pd.DataFrame]:
-        """Match the blocks that arrived for a shard."""
+        """Yield rows as they are found, some thousand at a time, and at last the status.
+
+        `frames`: the blocks that arrived for the shard, if any. `watermark_ms`: as Spark tells it.
+        """
         received = Received(
-            row for frame in rows for row in frame.itertuples(index=False, name=None)
+            row for frame in frames for row in frame.itertuples(index=False, name=None)
         )
-        yield from self._batch(int(key[0]), received, timerValues)
-
-    def handleExpiredTimer(  # noqa: N802 - Spark's name
-        self,
-        key: Any,
-        timerValues: TimerValues,  # noqa: N803
-        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
-        """Match what the watermark has passed in a shard without new events."""
-        del expiredTimerInfo
-        yield from self._batch(int(key[0]), Received(()), timerValues)
-
-    def close(self) -> None:
-        """Do nothing: no resources are held."""
-
-    def _batch(self, shard: int, received: Received, timers: TimerValues) -> Iterator[pd.DataFrame]:
-        """Yield rows as they are found, some thousand at a time, and at last the status."""
-        clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
+        clock, rules = self.rules.current(watermark_ms)
         clock = clock.having_read(received.counts.newest_ms)
-        in_hand = InlineLines(self._settings.lines.most_bytes_in_hand)
-        matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
+        in_hand = InlineLines(self.settings.lines.most_bytes_in_hand)
+        matcher = ShardMatcher(shard, rules, SparkState(state.values), clock, self.settings)
         yield from self._found(matcher, received, in_hand)
         wake_ms = matcher.next_wake_ms if clock.goes_on_alone else None
-        self._wake_at(wake_ms, clock.watermark_ms)
+        state.wake_at(wake_ms, clock.watermark_ms)
         status: Any = STATUS
         told = rows_as_pandas([OutputRow(kind=status, output=write_status(matcher.status))])
         told[LINES] = [in_hand.rest()]
@@ -186,7 +159,7 @@ class ShardProcessor(StatefulProcessor):
     def _found(
         self, matcher: ShardMatcher, received: Received, in_hand: InlineLines
     ) -> Iterator[pd.DataFrame]:
-        files = LineFiles(self._settings.lines.directory)
+        files = LineFiles(self.settings.lines.directory)
         for rows in received.output_rows():
             matcher.rows.add(rows)
             yield from map(rows_as_pandas, matcher.rows.full())
@@ -195,18 +168,6 @@ class ShardProcessor(StatefulProcessor):
                 yield from map(rows_as_pandas, in_hand.send(unwritten))
         matcher.status.line_files = dict(files.close())
         matcher.status.counts.add(received.counts)
-
-    def _wake_at(self, wake_ms: int | None, watermark_ms: int) -> None:
-        """Make Spark call the shard in the first batch whose watermark has reached `wake_ms`."""
-        # Spark's timers begin with 1; everything due by the watermark has just been processed.
-        wanted = None if wake_ms is None else max(wake_ms, watermark_ms + 1, 1)
-        for timer_ms in list(self._handle.listTimers()):
-            if timer_ms == wanted:
-                wanted = None
-            else:
-                self._handle.deleteTimer(timer_ms)
-        if wanted is not None:
-            self._handle.registerTimer(wanted)
 
 
 def rows_as_pandas(rows: Sequence[OutputRow]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The options of Spark's Java process: a collector and an archive, unless somebody chooses them.
+"""The options of Spark's Java process: compilers, a collector, an archive, unless somebody chooses.
 
 What the workers of such a session have in their environment is looked at here, too.
 """
@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from processor_runtime.spark.java_options import java_options
+from processor_runtime.spark.java_options import _FIRST_COMPILER, java_options
 from processor_runtime.spark.session import _SETTINGS
 
-PARALLEL = {"spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"}
+FIRST = " ".join(_FIRST_COMPILER)
+WITHOUT_COLLECTOR = {"spark.driver.defaultJavaOptions": FIRST}
+PARALLEL = {"spark.driver.defaultJavaOptions": f"{FIRST} -XX:+UseParallelGC"}
 VARIABLES = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"]
 VARIABLES += ["PYSPARK_SUBMIT_ARGS"]
 CHOSEN = "-Xmx2g -XX:+UseZGC"
@@ -54,13 +56,17 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def archive_of(environment: dict[str, str], version: str = "21.0.1") -> str | None:
     """Return the archive that a version of Java is told to keep."""
     Path(environment["JAVA_HOME"], "release").write_text(f'JAVA_VERSION="{version}"\n')
-    options = java_options({}, environment).get("spark.driver.defaultJavaOptions", "")
+    options = java_options({}, environment, has_rows=False).get(
+        "spark.driver.defaultJavaOptions", ""
+    )
     found = re.search(r"-XX:\+AutoCreateSharedArchive -XX:SharedArchiveFile=(\S+)", options)
     return None if found is None else found[1]
 
 
 MASTER, DEFAULTS = "spark.master", "spark.driver.defaultJavaOptions"
 OTHERS = "-Xmx2g -XX:+UseGCOverheadLimit -XX:+UseStringDeduplication"
+ONE_COMPILER, TIERS = "-XX:TieredStopAtLevel=3", "-Xmx2g -XX:Tier4InvocationThreshold=9000"
+ONLY_PARALLEL = {DEFAULTS: "-XX:+UseParallelGC"}
 NOT_READ = "--properties-file my.conf pyspark-shell"
 
 
@@ -72,7 +78,11 @@ NOT_READ = "--properties-file my.conf pyspark-shell"
         pytest.param({}, {"JAVA_TOOL_OPTIONS": OTHERS}, PARALLEL, id="other options"),
         pytest.param({}, {"JDK_JAVA_OPTIONS": "@options"}, {}, id="a file that is not read"),
         pytest.param({}, {"PYSPARK_SUBMIT_ARGS": NOT_READ}, {}, id="settings that are not read"),
-        pytest.param({"spark.driver.extraJavaOptions": CHOSEN}, {}, {}, id="the job file"),
+        pytest.param(
+            {"spark.driver.extraJavaOptions": CHOSEN}, {}, WITHOUT_COLLECTOR, id="the job file"
+        ),
+        pytest.param({}, {"JAVA_TOOL_OPTIONS": ONE_COMPILER}, ONLY_PARALLEL, id="one compiler"),
+        pytest.param({}, {"_JAVA_OPTIONS": TIERS}, ONLY_PARALLEL, id="when to compile"),
         pytest.param({DEFAULTS: "-Dx=y"}, {}, {}, id="defaults of others"),
         pytest.param({MASTER: "yarn"}, {}, {}, id="a cluster"),
         pytest.param({}, {"SPARK_ENV_LOADED": "1"}, {}, id="Java runs already"),
@@ -84,23 +94,29 @@ def test_what_java_is_told(
     variables: dict[str, str],
     told: dict[str, str],
 ) -> None:
-    assert java_options(settings, environment | variables) == told
+    assert java_options(settings, environment | variables, has_rows=False) == told
+
+
+def test_java_has_both_compilers_where_it_has_rows(environment: dict[str, str]) -> None:
+    assert java_options({}, environment, has_rows=True) == ONLY_PARALLEL
 
 
 @pytest.mark.parametrize("name", VARIABLES)
-@pytest.mark.parametrize("text", [CHOSEN, "-XX:-UseG1GC", "-XX:+UseSerialGC", "-XX:Flags=jvm"])
+@pytest.mark.parametrize("text", [CHOSEN, "-XX:-UseG1GC", "-XX:+UseSerialGC"])
 def test_a_variable_may_choose(environment: dict[str, str], name: str, text: str) -> None:
-    assert java_options({}, environment | {name: text}) == {}
+    assert java_options({}, environment | {name: text}, has_rows=False) == WITHOUT_COLLECTOR
+    assert java_options({}, environment | {name: f"{text} -XX:Flags=jvm"}, has_rows=False) == {}
 
 
 @pytest.mark.parametrize("name", ["spark-defaults.conf", "spark-env.sh"])
 def test_a_file_of_spark_may_choose(environment: dict[str, str], name: str) -> None:
     path = Path(environment["SPARK_CONF_DIR"], name)
     path.write_text("spark.driver.memory 2g", encoding="utf-8")
-    assert java_options({}, environment) == PARALLEL
-    for chosen in (f"spark.driver.extraJavaOptions {CHOSEN}", f"{DEFAULTS} -Dx=y"):
-        path.write_text(chosen, encoding="utf-8")
-        assert java_options({}, environment) == {}
+    assert java_options({}, environment, has_rows=False) == PARALLEL
+    path.write_text(f"spark.driver.extraJavaOptions {CHOSEN}", encoding="utf-8")
+    assert java_options({}, environment, has_rows=False) == WITHOUT_COLLECTOR
+    path.write_text(f"{DEFAULTS} -Dx=y", encoding="utf-8")
+    assert java_options({}, environment, has_rows=False) == {}
 
 
 @pytest.mark.long
@@ -148,7 +164,7 @@ def test_an_older_java_which_would_not_start_with_that_option_is_not_given_it(
 ) -> None:
     assert archive_of(environment, "17.0.15") is None
     Path(environment["JAVA_HOME"], "release").unlink()
-    assert java_options({}, environment) == PARALLEL
+    assert java_options({}, environment, has_rows=False) == PARALLEL
 
 
 def test_another_java_has_its_own_archive(environment: dict[str, str], tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.timeline import Timeline, resolve
 from processor_runtime.spark.plan.block_rows import SCHEMA, counts_row, event_row, question_row
-from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
+from processor_runtime.spark.plan.shard_processor import ShardProcessor
+from processor_runtime.spark.plan.stages import STATUS, ShardStageTask
 from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -54,7 +55,7 @@ class OneShard:
         self.given = GivenRules(compile_rules(timeline, snapshot.stream, RuleDefaults()))
         # Rows carry no event time of their own: none is late to Spark.
         self.tester = TwsTester(
-            ShardProcessor(self.given, MatchSettings()),
+            ShardProcessor(ShardStageTask(self.given, MatchSettings())),
             timeMode="EventTime",
             eventTimeExtractor=lambda _row: 2**62,
         )
