@@ -92,7 +92,7 @@ def test_what_does_not_fit_the_stream_is_told_with_its_place(
 
 
 def test_a_source_has_the_columns_of_kafka_for_fields_too(tmp_path: Path) -> None:
-    kafka = {
+    kafka: dict[str, Any] = {
         "format": "kafka",
         "path": None,
         "options": {"kafka.bootstrap.servers": "b:9092", "subscribe": "payments"},
