@@ -14,6 +14,7 @@ from processor_runtime.driver.offset_log import BatchStart, fit_sources, planned
 from processor_runtime.driver.silence import Silence
 from processor_runtime.driver.source_times import SourceTimes, read_times, write_times
 from processor_runtime.driver.whole_checkpoint import _require_times
+from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from tests.letters import (
     absence,
@@ -80,6 +81,34 @@ def test_a_source_that_has_given_nothing_holds_time_unless_it_is_idle() -> None:
     by_name = {each.name: each for each in idle.job_status.sources}
     assert by_name["left"].newest_event_ms == 18_000
     assert (by_name["left"].idle_since_ms, by_name["right"].idle_since_ms) == (None, 10_000)
+
+
+USERS = [f"user-{number}" for number in range(9)]
+
+
+def absences(rows: list[OutputRow]) -> list[str]:
+    """Return the users of whom something has not come, in whatever shards they are."""
+    return sorted(row.key or "" for row in rows if row.processor_id == "q")
+
+
+def test_time_that_goes_on_by_two_sources_together_calls_every_shard() -> None:
+    both = job()
+    both.batch([*(event("a", 10_000, user=user) | {SOURCE: "left"} for user in USERS)])
+    both.batch([right("x", 10_000)])
+    # Neither alone lets time go on.
+    rows = both.batch([left("x", 20_000), right("x", 15_000)])
+    assert absences(rows) == [f'["{user}"]' for user in USERS]
+
+
+def test_a_source_that_becomes_idle_lets_a_tick_call_every_shard() -> None:
+    both = job(idle_after_ms=5_000)
+    both.batch([right("x", 9_000)], clock_ms=10_000)
+    both.batch(
+        [*(event("a", 10_000, user=user) | {SOURCE: "left"} for user in USERS)], clock_ms=11_000
+    )
+    both.batch([left("x", 20_000)], clock_ms=12_000)
+    assert both.tick(14_000) == []
+    assert absences(both.tick(15_000)) == [f'["{user}"]' for user in USERS]
 
 
 def test_a_source_that_is_not_idle_any_more_takes_time_not_back() -> None:
