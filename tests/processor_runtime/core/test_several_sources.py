@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from contract.report_parts import ReportPart
 from processor_runtime.driver.checked_files import CheckpointDamaged
 from processor_runtime.driver.checkpoint_identity import CheckpointMismatch, checkpoint_identity
 from processor_runtime.driver.offset_log import BatchStart, fit_sources, planned_batch
 from processor_runtime.driver.silence import Silence
 from processor_runtime.driver.source_times import SourceTimes, read_times, write_times
 from processor_runtime.driver.whole_checkpoint import _require_times
+from processor_runtime.reporting.heartbeats import heartbeat
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from tests.letters import (
@@ -269,3 +271,13 @@ def test_a_checkpoint_without_the_times_of_its_sources_is_not_whole() -> None:
     del files["source-times/1"]
     with pytest.raises(CheckpointDamaged, match="source-times/1"):
         _require_times(files, 1)
+
+
+def test_a_heartbeat_has_the_sources() -> None:
+    both = job()
+    both.batch([left("a", 10_000)])
+    told = heartbeat(both.job_status, ReportPart([], None, replaces_all=False), "instance-1", 1)
+    assert [(each.name, each.newest_event_ms, each.idle_since_ms) for each in told.sources] == [
+        ("left", 10_000, None),
+        ("right", None, None),
+    ]
