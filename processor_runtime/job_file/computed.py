@@ -29,10 +29,12 @@ def schema_read(source: Source, stream: Schema, source_column: str | None = None
     return Schema((*(each for each in columns if each[0] not in given), *fields), lists=())
 
 
-def computed_misfits(place: str, source: Source, stream: Schema) -> Iterator[Problem]:
+def computed_misfits(
+    place: str, source: Source, stream: Schema, source_column: str | None
+) -> Iterator[Problem]:
     """Yield what is wrong with the computed columns of a source; `place`: of it in the job file."""
     try:
-        read = schema_read(source, stream)
+        read = schema_read(source, stream, source_column)
     except ExpressionError as error:
         yield Problem(f"{place}.fields", f"{error}.", "")
         return

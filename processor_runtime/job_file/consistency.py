@@ -114,7 +114,7 @@ def _source_misfits(job: JobFile, schema: Schema) -> Iterator[Problem]:
             if name in columns:
                 message = f"the stream has a column '{name}', which is read anyway."
                 yield Problem(f"{place}.fields.{name}", message, "Leave it out.")
-        yield from computed_misfits(place, source, schema)
+        yield from computed_misfits(place, source, schema, job.source_column)
 
 
 def _no_column(path: str, name: str, columns: list[str]) -> Problem:

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from cep.pattern import Pattern
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.check_report import check_job_file
 from processor_runtime.job_file.consistency import misfits
 from processor_runtime.job_file.job import job_file_schema
+from tests.docs.fences import fences
 from tests.processor_runtime.job_file.job_files import loaded, minimal, refusal, written
 from tests.processor_runtime.sources.streams import stream
 
@@ -71,6 +74,7 @@ def test_constants_and_expressions_fit_their_columns(tmp_path: Path) -> None:
         ({"values": {"amount": "cents"}}, "sources[1].values.amount: line 1, column 1"),
         ({"values": {"amount": "user"}}, "it is STRING, and the column is DOUBLE"),
         ({"values": {"ts": "1.5"}}, "sources[1].values.ts: it is DECIMAL"),
+        ({"values": {"kind": "origin"}}, "sources[1].values.kind: line 1, column 1"),
         ({"values": {"amount": "1 +"}}, "sources[1].values.amount: "),
         ({"values": {"amont": "1"}}, "no column 'amont'. Did you mean 'amount'?"),
         (
@@ -124,3 +128,15 @@ def test_a_check_names_the_source(tmp_path: Path) -> None:
 
 def test_the_schema_has_them() -> None:
     assert {"source", "sources", "source_column"} <= set(job_file_schema()["properties"])
+
+
+def test_the_example_of_the_page_fits_its_stream(tmp_path: Path) -> None:
+    job_text, rules_text = (
+        each.text for each in fences("docs/sources.md") if each.heading == "Several sources"
+    )
+    stream_document, rule = yaml.safe_load_all(rules_text)
+    definition = StreamDefinition.model_validate(
+        {"version": 1, "allowed_delay_ms": 0, "order_by": [], **stream_document}
+    )
+    assert list(misfits(loaded(tmp_path, job_text), definition)) == []
+    Pattern.from_document(rule["pattern"])
