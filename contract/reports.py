@@ -31,6 +31,7 @@ VERSIONS_PER_HEARTBEAT: Final = 1_000
 MATCHES_PER_POST: Final = 500
 PROBLEMS_PER_HEARTBEAT: Final = 10
 OUTPUTS_PER_HEARTBEAT: Final = 20
+SOURCES_PER_HEARTBEAT: Final = 20
 STEPS_PER_VERSION: Final = 200
 OUTPUT_BYTES: Final = 16_000
 EVENTS_BYTES: Final = 64_000
@@ -238,6 +239,20 @@ class OutputReport(Report):
     )
 
 
+class SourceReport(Report):
+    """One of several sources of the job."""
+
+    name: ShortText
+    newest_event_ms: EventTimeMs | None = Field(
+        default=None, description="The newest event time that was read from it."
+    )
+    idle_since_ms: EventTimeMs | None = Field(
+        default=None,
+        description="Since when it is idle, by the clock of the job; event time does not wait for "
+        "it then.",
+    )
+
+
 class Heartbeat(Report):
     """The status of the job, and of the processors that have changed since the heartbeat before.
 
@@ -269,6 +284,12 @@ class Heartbeat(Report):
         default=None,
         description="Since when the source is silent, by the clock of the job, as long as event "
         "time follows the clock.",
+    )
+    sources: list[SourceReport] = Field(
+        default=[],
+        max_length=SOURCES_PER_HEARTBEAT,
+        description="The sources of a job with several. Event time is that of the one furthest "
+        "behind of those that are not idle.",
     )
     events_per_second: float = Field(default=0, strict=True, ge=0, le=1e12)
     batch_duration_ms: Count | None = None

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cep.instants import iso_text
-from processor_runtime.driver.job_status import JobStatus, Totals
+from processor_runtime.driver.job_status import JobStatus, SourceStatus, Totals
 from processor_runtime.schedule.changes import timeline_changes
+from processor_runtime.schedule.interval import BEGINNING_MS
 from processor_runtime.schedule.timeline import Timeline
 
 _QUIET_SECONDS = 10.0
+_MUCH_MS = 60_000
 _ERROR_ROWS = "Add `error` to the kinds of an output to get them as rows"
 
 
@@ -22,6 +24,7 @@ class BatchLines:
     _totals: Totals = field(default_factory=Totals)
     _told_at_seconds: float = float("-inf")
     _interpreted: set[tuple[str, int]] = field(default_factory=set)
+    _waited_for: str | None = None
 
     def lines(
         self, status: JobStatus, before: Timeline, now: Timeline, now_seconds: float
@@ -39,6 +42,7 @@ class BatchLines:
             yield f"epoch {status.epoch}, batch {status.batch_id}"
             yield from (f"  {change}" for change in changes)
         yield from self._interpreted_lines(status)
+        yield from self._waiting_lines(status)
         if found or is_time:
             self._told_at_seconds = now_seconds
             yield _progress(status, read, found)
@@ -52,6 +56,19 @@ class BatchLines:
                 rule = f"{version.processor_id} v{version.version}"
                 yield f"  {rule} runs in Python: {version.interpreted_reason}"
 
+    def _waiting_lines(self, status: JobStatus) -> Iterator[str]:
+        """Yield which of several sources holds time back, once for each change."""
+        active = [each for each in status.sources if each.idle_since_ms is None]
+        last = min(active, key=_newest, default=None)
+        ahead_ms = max(map(_newest, active), default=BEGINNING_MS)
+        waits = last is not None and ahead_ms - _newest(last) >= _MUCH_MS
+        name = last.name if last is not None and waits else None
+        if name is not None and last is not None and name != self._waited_for:
+            newest = "nothing yet" if last.newest_event_ms is None else iso_text(_newest(last))
+            told = f"newest {newest}, another has come to {iso_text(ahead_ms)}"
+            yield f"time waits for the source {name}: {told}"
+        self._waited_for = name
+
     def end(self) -> Iterator[str]:
         """Yield what the job has read and found since it started, errors first."""
         totals = self._totals
@@ -64,6 +81,10 @@ class BatchLines:
         nothing = "" if totals.matches else "no matches"
         found = ", ".join(filter(None, (nothing, _found(totals, Totals()))))
         yield f"{totals.events:,} events read: {found}"
+
+
+def _newest(source: SourceStatus) -> int:
+    return BEGINNING_MS if source.newest_event_ms is None else source.newest_event_ms
 
 
 def _found(totals: Totals, before: Totals) -> str:

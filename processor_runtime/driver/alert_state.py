@@ -8,9 +8,9 @@ again begins with what the batch before it left. A batch whose rules have budget
 file in any case: if it is missing, the checkpoint is not whole.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
@@ -19,9 +19,7 @@ from processor_runtime.alerting.alert_decisions import AlertRules, AlertState
 from processor_runtime.alerting.budgets import Spent, Window
 from processor_runtime.alerting.groups import Group
 from processor_runtime.driver.checked_files import Files
-from processor_runtime.driver.pinning import RECORDS_KEPT
-
-Kept = TypeVar("Kept")
+from processor_runtime.driver.kept_by_batch import KeptByBatch
 
 _PLAIN: Final = [each.name for each in fields(Group)][:-1]
 """All but the keys, which are many."""
@@ -31,10 +29,10 @@ class AlertStates:
     """The state after each batch; a job without budgets and groups has no such files."""
 
     def __init__(self, files: Files) -> None:
-        self._spent: _KeptByBatch[Mapping[Window, Spent]]
-        self._spent = _KeptByBatch(files, "budgets", write_spent, read_spent)
-        self._groups: _KeptByBatch[Mapping[str, Group]]
-        self._groups = _KeptByBatch(files, "groups", write_groups, read_groups)
+        self._spent: KeptByBatch[Mapping[Window, Spent]]
+        self._spent = KeptByBatch(files, "budgets", write_spent, read_spent)
+        self._groups: KeptByBatch[Mapping[str, Group]]
+        self._groups = KeptByBatch(files, "groups", write_groups, read_groups)
         self._newest: tuple[int, AlertState] | None = None
 
     def before(self, batch_id: int) -> AlertState:
@@ -49,50 +47,6 @@ class AlertStates:
         self._groups.keep(batch_id, state.groups, is_asked=bool(rules.groupings))
         self._spent.keep(batch_id, state.spent, is_asked=bool(rules.budgets))
         self._newest = (batch_id, state)
-
-
-class _KeptByBatch(Generic[Kept]):
-    """A file for each batch after which there is something to keep."""
-
-    def __init__(
-        self,
-        files: Files,
-        directory: str,
-        write: Callable[[Kept], bytes],
-        read: Callable[[bytes], Kept],
-    ) -> None:
-        self._files = files
-        self._directory = directory
-        self._write = write
-        self._read = read
-        self._there: set[int] | None = None
-
-    def of(self, batch_id: int) -> Kept | None:
-        data = self._files.read(f"{self._directory}/{batch_id}")
-        return None if data is None else self._read(data)
-
-    def keep(self, batch_id: int, kept: Kept, *, is_asked: bool) -> None:
-        there = self._batches_there()
-        # Of a batch that is run again there may be a file; else nothing is asked of the checkpoint.
-        if kept or is_asked:
-            self._files.write(f"{self._directory}/{batch_id}", self._write(kept))
-            there.add(batch_id)
-        elif batch_id in there:
-            self._forget(batch_id)
-        if batch_id % RECORDS_KEPT == 0:
-            for old in [each for each in there if each < batch_id - RECORDS_KEPT]:
-                self._forget(old)
-
-    def _batches_there(self) -> set[int]:
-        """Return the batches that have a file; the directory is read once."""
-        if self._there is None:
-            names = self._files.names(self._directory)
-            self._there = {int(name) for name in names if name.isdecimal()}
-        return self._there
-
-    def _forget(self, batch_id: int) -> None:
-        self._files.delete(f"{self._directory}/{batch_id}")
-        self._batches_there().discard(batch_id)
 
 
 def write_spent(spent: Mapping[Window, Spent]) -> bytes:

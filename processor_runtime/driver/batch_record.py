@@ -10,8 +10,8 @@ with, and the stream of a batch that is still to be finished.
 
 import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from pydantic_core import from_json, to_json
@@ -20,6 +20,8 @@ from contract.snapshot import Snapshot, StreamDefinition, read_snapshot
 from processor_runtime.driver.checked_files import Files, required
 from processor_runtime.schedule.batch_clock import BatchClock
 
+RECORDS_KEPT: Final = 200
+"""Spark can go back by a hundred batches; records reach further."""
 _RECORD: Final = re.compile(r"(\d+)(?:\.(\d+))?")
 
 
@@ -31,6 +33,8 @@ class BatchRecord:
     `timeline` and `snapshot` name files of the checkpoint. A batch that `closes` ends everything
     that is open when its events have been matched. `revision` is how often what was pinned has been
     amended. `lists` are the files with the contents of lists that the timeline names.
+    `sources_ms` has of each of several sources that time waits for the newest event time before
+    this batch, as `BatchClock` has it; those left out are idle.
     """
 
     batch_id: int
@@ -43,6 +47,7 @@ class BatchRecord:
     closes: bool = False
     revision: int = 0
     lists: tuple[str, ...] = ()
+    sources_ms: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def clock(self) -> BatchClock:
@@ -53,6 +58,7 @@ class BatchRecord:
             self.watermark_ms,
             self.processing_time_ms,
             closes=self.closes,
+            sources_ms=self.sources_ms,
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from contract.reports import FailedAt, RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
-from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
+from processor_runtime.driver.job_status import JobStatus, SourceStatus, Totals, VersionStatus
 from processor_runtime.driver.pinning import Pin
 from processor_runtime.rows.shard_status import EventCounts, RuleCounts, ShardStatus
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
@@ -36,14 +36,16 @@ class JobProgress:
     """The totals of one start of a job.
 
     `time_mode`: what makes the time of the job go on. `throttled_until_ms`: the event time until
-    which processors are throttled, by id. `failed_at`: where versions failed that are quarantined,
-    as far as it is known.
+    which processors are throttled, by id. `sources_ms`: the newest event time of each of several
+    sources that has given some. `failed_at`: where versions failed that are quarantined, as far as
+    it is known.
     """
 
     shards: int
     time_mode: TimeMode | None = None
     newest_ms: int | None = None
     throttled_until_ms: Mapping[str, int] = field(default_factory=dict)
+    sources_ms: Mapping[str, int] = field(default_factory=dict)
     failed_at: Mapping[VersionOf, FailedAt] = field(default_factory=dict)
     _counts: EventCounts = field(default_factory=EventCounts)
     _rules: dict[VersionOf, RuleCounts] = field(default_factory=dict)
@@ -74,6 +76,10 @@ class JobProgress:
             events_per_second=rate,
             batch_duration_ms=duration_ms,
             backlog_events=backlog_events,
+            sources=tuple(
+                SourceStatus(name, self.sources_ms.get(name), idle_since_ms)
+                for name, idle_since_ms in pin.idle_since_ms.items()
+            ),
             answers=tuple(merge_answers(each for status in statuses for each in status.answers)),
         )
 

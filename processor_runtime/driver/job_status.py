@@ -73,15 +73,24 @@ class VersionStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """One of several sources: its newest event time, and since when it is idle by the clock."""
+
+    name: str
+    newest_event_ms: int | None = None
+    idle_since_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobStatus:
     """The job after its newest micro-batch.
 
     `watermark_ms` and `newest_event_ms` are event times; `time_mode` is what makes them go on, and
-    `silent_since_ms` since when the source is silent while they follow the clock. `backlog_events`
-    is the number of unread events at the source (`None` = not known), `versions` has every version
-    the job holds, in any order, and as superseded those that ran since it started and no longer do.
-    `batch_running_ms` is how long the batch after it has been running. `answers` are about keys
-    that somebody asks about.
+    `silent_since_ms` since when the sources are silent while they follow the clock. `sources` has
+    each of several. `backlog_events` is the number of unread events at the sources (`None` = not
+    known), `versions` has every version the job holds, in any order, and as superseded those that
+    ran since it started and no longer do. `batch_running_ms` is how long the batch after it has
+    been running. `answers` are about keys that somebody asks about.
     """
 
     epoch: int | None = None
@@ -100,3 +109,4 @@ class JobStatus:
     versions: tuple[VersionStatus, ...] = ()
     answers: tuple[KeyAnswer, ...] = ()
     failing_outputs: tuple[OutputReport, ...] = ()
+    sources: tuple[SourceStatus, ...] = ()

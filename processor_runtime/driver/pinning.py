@@ -9,17 +9,22 @@ Source: FLIP-200, "Processors and partial matches are restored after a failure".
 """
 
 import logging
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
-from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, content_name
+from processor_runtime.driver.batch_record import (
+    RECORDS_KEPT,
+    BatchRecord,
+    BatchRecords,
+    content_name,
+)
 from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.list_files import ListContent, keep_lists, no_content, types_of_lists
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.silence import Silence
-from processor_runtime.rows.shard_status import ShardStatus
+from processor_runtime.driver.source_times import KeptSourceTimes, SourceTimes
+from processor_runtime.rows.shard_status import EventCounts, ShardStatus
 from processor_runtime.rules.code_trial import FindUnfit, unfit_here
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
@@ -35,8 +40,6 @@ from processor_runtime.schedule.timeline import (
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 
 _log = logging.getLogger("percept.job")
-RECORDS_KEPT: Final = 200
-"""Spark can go back by a hundred batches; records reach further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class Pin:
 
     The watermark of the next batch will be `watermark_delay_ms` behind the newest event.
     `calls_every_shard` is whether shards have something to do that Spark knows nothing of. While
-    event time follows the clock, `silent_since_ms` is since when the source is silent.
+    event time follows the clock, `silent_since_ms` is since when the sources are silent.
+    `idle_since_ms` has of each of several sources since when it is idle, `None` if it is not.
     """
 
     record: BatchRecord
@@ -54,6 +58,7 @@ class Pin:
     watermark_delay_ms: int
     calls_every_shard: bool = False
     silent_since_ms: int | None = None
+    idle_since_ms: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def clock(self) -> BatchClock:
@@ -66,8 +71,10 @@ class Pin:
 
     def clock_after(self, statuses: Iterable[ShardStatus]) -> BatchClock:
         """Return the time of the batch once shards have reported what they know of it."""
-        newest = (status.counts.newest_ms for status in statuses)
-        return self.clock.having_read(max((ms for ms in newest if ms is not None), default=None))
+        read = EventCounts()
+        for status in statuses:
+            read.add(status.counts)
+        return self.clock.having_read(read.newest_ms, read.by_source)
 
 
 class BatchPins:
@@ -78,6 +85,8 @@ class BatchPins:
     of its batch. `idle_after_ms`: event time follows the clock once the source has been silent for
     so long; `None` = never. `closes`: whether new batches close everything that is open at the end
     of them. `list_content`: returns the content of a list of the newest snapshot, by its digest.
+    `sources`: the names of several sources, the least of which is the time of the job; empty if
+    there is one, whose time Spark's watermark tells.
     """
 
     def __init__(  # noqa: PLR0913 - the settings of a job's time, by name
@@ -91,6 +100,7 @@ class BatchPins:
         closes: bool = False,
         unfit: FindUnfit = unfit_here,
         list_content: ListContent = no_content,
+        sources: Sequence[str] = (),
     ) -> None:
         self._records = BatchRecords(files)
         self._defaults = defaults
@@ -100,6 +110,8 @@ class BatchPins:
         self._closes = closes
         self._unfit = unfit
         self._list_content = list_content
+        self._sources = tuple(sources)
+        self._times = KeptSourceTimes(files)
         self._timeline = Timeline()
         self._document = b""
         self._is_of_stream = False
@@ -139,6 +151,20 @@ class BatchPins:
         """
         return self._records.read_content(name)
 
+    def keep(self, pin: Pin, statuses: Sequence[ShardStatus]) -> Mapping[str, int]:
+        """Keep how far each of several sources has come with a batch, before the batch is done.
+
+        Returns the newest event time of each that has given some.
+        """
+        if not self._sources:
+            return {}
+        clock, read = pin.clock_after(statuses), EventCounts()
+        for status in statuses:
+            read.add(status.counts)
+        times = self._times.before(pin.record.batch_id).after(clock, read.by_source)
+        self._times.keep(pin.record.batch_id, times)
+        return times.newest_ms
+
     def learn(
         self, newest_ms: int | None, failures: Iterable[Quarantine], idle_rules: Iterable[str]
     ) -> None:
@@ -170,7 +196,7 @@ class BatchPins:
             self._decide(start, newest)
         if self._last is None:
             raise AssertionError("a batch has just been pinned")
-        is_ahead = self._last.watermark_ms > start.watermark_ms
+        is_ahead = self._last.watermark_ms > self._matched_ms(start)
         pin = Pin(
             self._last,
             self._timeline,
@@ -178,6 +204,10 @@ class BatchPins:
             self._delay_ms,
             calls_every_shard=is_ahead or self._last.closes,
             silent_since_ms=self._silence.since_ms,
+            idle_since_ms={
+                name: self._silence.idle_since_ms(number)
+                for number, name in enumerate(self._sources)
+            },
         )
         return self._trial(pin, left_out) if left_out else pin
 
@@ -192,7 +222,7 @@ class BatchPins:
 
     def _decide(self, start: BatchStart, newest: Snapshot) -> None:
         processed_ms = NO_WATERMARK_MS if self._last is None else self._last.watermark_ms
-        watermark_ms, newest_ms = self._event_time(start)
+        watermark_ms, newest_ms, sources_ms = self._event_time(start)
         timeline = without_ended(self._timeline, processed_ms, self._idle)
         is_new = newest is not self._snapshot and newest != self._snapshot
         is_amended = self._last is not None and self._last.revision > 0
@@ -219,6 +249,7 @@ class BatchPins:
             snapshot_name,
             self._closes,
             lists=keep_lists(self._records, timeline, kept_lists, self._list_content),
+            sources_ms=sources_ms,
         )
         self._records.write(record)
         self._last, self._timeline, self._snapshot = record, timeline, newest
@@ -226,13 +257,28 @@ class BatchPins:
         if start.batch_id % RECORDS_KEPT == 0:
             self._records.forget_before(start.batch_id - RECORDS_KEPT)
 
-    def _event_time(self, start: BatchStart) -> tuple[int, int | None]:
-        """Return the watermark of a new batch and the newest event time before it.
+    def _matched_ms(self, start: BatchStart) -> int:
+        """Return up to when the batch before has matched events: the least watermark of a batch."""
+        if not self._sources:
+            return start.watermark_ms
+        return self._times.before(start.batch_id).complete_ms
 
-        Both come from the events read, or from the clock while there are none; neither goes back.
+    def _event_time(self, start: BatchStart) -> tuple[int, int | None, dict[str, int | None]]:
+        """Return the watermark of a new batch, and the newest event time before it.
+
+        The newest is that of all sources, and, if there are several, of each that is not idle. Both
+        come from the events read, or from the clock while there are none; neither goes back.
         """
         newest_ms = self._newest_event_ms(start.watermark_ms)
-        watermark_ms = start.watermark_ms
+        watermark_ms = self._matched_ms(start)
+        clock_ms = self._silence.event_time_ms(start)
+        idle = {self._sources[number] for number in self._silence.idle if self._sources}
+        times = self._times.before(start.batch_id) if self._sources else SourceTimes()
+        sources_ms = times.waited_for(self._sources, idle) if self._sources else {}
+        if sources_ms:
+            clock = BatchClock(start.batch_id, 0, watermark_ms, start.processing_time_ms)
+            clock = replace(clock, watermark_delay_ms=self._delay_ms, sources_ms=sources_ms)
+            watermark_ms = clock.complete_ms
         if self._last is not None:
             watermark_ms = max(watermark_ms, self._last.watermark_ms)
             if self._last.closes and newest_ms is not None:
@@ -240,11 +286,10 @@ class BatchPins:
         if not self._delay_ms and self._newest_ms is not None:
             # By processing time. Spark's watermark stands still if the clock has been set back.
             watermark_ms = max(watermark_ms, self._newest_ms)
-        clock_ms = self._silence.event_time_ms(start)
         if clock_ms is not None:
             newest_ms = clock_ms if newest_ms is None else max(newest_ms, clock_ms)
             watermark_ms = max(watermark_ms, clock_ms - self._delay_ms)
-        return watermark_ms, newest_ms
+        return watermark_ms, newest_ms, sources_ms
 
     def _newest_event_ms(self, watermark_ms: int) -> int | None:
         """Return the newest event time read so far: Spark's watermark gives it exactly."""

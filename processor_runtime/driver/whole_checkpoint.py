@@ -14,20 +14,20 @@ from pydantic_core import from_json
 
 from processor_runtime.driver.batch_record import BatchRecords
 from processor_runtime.driver.checked_files import CheckpointDamaged, Files, required
-from processor_runtime.driver.offset_log import BEFORE_SOURCES, NO_POSITION, plan_lines
+from processor_runtime.driver.offset_log import BEFORE_SOURCES, NO_POSITION, plan_lines, source_log
+from processor_runtime.driver.source_times import DIRECTORY
 from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.schedule.timeline_document import read_timeline
 
 _NONE: Final = -1
 _STATE: Final = "state/0"
-_LOG: Final = "sources/0"
 _DIRECTORIES: Final = ("offsets", "epochs", "commits")
 
 
-def require_whole(files: Files, shards: int) -> None:
+def require_whole(files: Files, shards: int, sources: int = 1) -> None:
     """Return if a job can go on from a checkpoint, or begin in it.
 
-    `files`: the checkpoint, which no query runs on.
+    `files`: the checkpoint, which no query runs on. `sources`: how many sources of events it has.
 
     Raises:
         CheckpointDamaged: a part is missing or damaged.
@@ -47,42 +47,46 @@ def require_whole(files: Files, shards: int) -> None:
         if newest < batch_id:
             raise CheckpointDamaged(f"{directory}/{batch_id}", "is missing")
     for batch_id in range(max(0, planned - 1), planned + 1):
-        position = _position(files, batch_id)
-    _require_log(files, position)
+        positions = _positions(files, batch_id, sources)
+    for source, position in enumerate(positions):
+        _require_log(files, source_log(source), position)
     for batch_id in {pinned, done} - {_NONE}:
         _require_record(files, batch_id)
     if done != _NONE:
         _require_json(files, f"commits/{done}", lines_before=1)
         _require_alerts(files, done)
+        _require_times(files, done)
         _require_state(files, shards, done)
 
 
-def _position(files: Files, batch_id: int) -> bytes:
-    """Return up to where a batch reads its events, if Spark's plan of it is whole."""
+def _positions(files: Files, batch_id: int, sources: int) -> list[bytes]:
+    """Return up to where a batch reads each source of events, if Spark's plan of it is whole."""
     name = f"offsets/{batch_id}"
     lines = plan_lines(files, batch_id)
     if lines is None:
         raise CheckpointDamaged(name, "is missing")
     _require_version(name, lines)
-    metadata = _object(name, lines[1]) if len(lines) > BEFORE_SOURCES else {}
+    metadata = _object(name, lines[1]) if len(lines) >= BEFORE_SOURCES + sources else {}
     if not {"batchWatermarkMs", "batchTimestampMs"} <= metadata.keys():
         raise CheckpointDamaged(name, "is not as Spark writes it")
-    if lines[BEFORE_SOURCES] != NO_POSITION:
-        _object(name, lines[BEFORE_SOURCES])
-    return lines[BEFORE_SOURCES]
+    positions = lines[BEFORE_SOURCES : BEFORE_SOURCES + sources]
+    for position in positions:
+        if position != NO_POSITION:
+            _object(name, position)
+    return positions
 
 
-def _require_log(files: Files, position: bytes) -> None:
+def _require_log(files: Files, log: str, position: bytes) -> None:
     """Require the log of the files that a source has found, as far as a batch has read it."""
     # Positions in a log of Spark's sources of files; those of Kafka and others have other keys.
     last = None if position == NO_POSITION else from_json(position).get("logOffset")
     if not isinstance(last, int):
         return
-    names = [name for name in files.names(_LOG) if name.removesuffix(".compact").isdecimal()]
+    names = [name for name in files.names(log) if name.removesuffix(".compact").isdecimal()]
     compact = [int(name.removesuffix(".compact")) for name in names if name.endswith(".compact")]
     begin = max((number for number in compact if number <= last), default=0)
     for number in range(begin, last + 1):
-        plain = f"{_LOG}/{number}"
+        plain = f"{log}/{number}"
         name = f"{plain}.compact" if number in compact else plain
         lines = required(files, name).splitlines()
         _require_version(name, lines)
@@ -112,6 +116,13 @@ def _require_alerts(files: Files, done: int) -> None:
         required(files, f"budgets/{done}")
     if groupings_of(timeline.intervals):
         required(files, f"groups/{done}")
+
+
+def _require_times(files: Files, done: int) -> None:
+    """Require how far each of several sources has come with the last batch."""
+    record = BatchRecords(files).of_batch(done)
+    if record is not None and record.sources_ms:
+        required(files, f"{DIRECTORY}/{done}")
 
 
 def _require_state(files: Files, shards: int, done: int) -> None:

@@ -34,8 +34,9 @@ class CheckReport:
     """The outcome of a check.
 
     `job` is `None` if the file could not be read as one. `snapshot` is the answer of the source of
-    processors, if it was asked; `silence` is why there was none, `source_silence` why the source of
-    events gives none. `events` are those at the source, if some of them could not be read.
+    processors, if it was asked; `silence` is why there was none, `source_silence` why sources of
+    events give none, by their places. `events` are those at each source of which some could not be
+    read.
     """
 
     path: Path
@@ -44,8 +45,8 @@ class CheckReport:
     warnings: tuple[Problem, ...] = ()
     snapshot: FoundSnapshot | None = None
     silence: str = ""
-    source_silence: str = ""
-    events: FirstEvents | None = None
+    source_silence: tuple[tuple[str, str], ...] = ()
+    events: tuple[FirstEvents, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -58,18 +59,14 @@ class CheckReport:
             or (self.snapshot is not None and self.snapshot.problems)
         ):
             return PROCESSORS_FAIL
-        if self.events is not None and self.events.are_all_unread:
-            return PROCESSORS_FAIL
-        return GOOD
+        return PROCESSORS_FAIL if any(each.are_all_unread for each in self.events) else GOOD
 
     def trouble(self) -> Iterator[str]:
         """Yield what is wrong, a line or more for each."""
-        if self.events is not None:
-            yield f"{self.path}: {self.events.problem()}"
+        yield from (f"{self.path}: {each.problem()}" for each in self.events)
         yield from (f"{self.path}: {problem}" for problem in self.problems)
         yield from (f"{self.path}: warning: {warning}" for warning in self.warnings)
-        if self.source_silence:
-            yield f"source: {self.source_silence}"
+        yield from (f"{place}: {why}" for place, why in self.source_silence)
         if self.silence:
             yield f"discoverer: {self.silence}"
         if self.snapshot is not None:
@@ -81,7 +78,8 @@ class CheckReport:
         if job is None:
             return
         yield "job", f"{job.name} on stream {job.stream}"
-        yield "source", job.source.format
+        for _, source in job.placed_sources:
+            yield f"source {source.name}" if source.name else "source", source.format
         yield "rules from", str(job.discoverer.get("type"))
         for output in job.outputs:
             yield f"output {output.name}", f"{output.type}: {', '.join(output.kinds)}"
@@ -97,10 +95,14 @@ class CheckReport:
             "usable": self.exit_code == GOOD,
             "name": None if job is None else job.name,
             "stream": None if job is None else job.stream,
-            "unread_events": None if self.events is None else _as_json(self.events.problem()),
+            "unread_events": [_as_json(each.problem()) for each in self.events],
             "problems": [_as_json(problem) for problem in self.problems],
             "warnings": [_as_json(warning) for warning in self.warnings],
-            "no_events_because": self.source_silence or None,
+            "no_events_because": "; ".join(
+                why if place == "source" else f"{place}: {why}"
+                for place, why in self.source_silence
+            )
+            or None,
             "no_processors_because": self.silence or None,
             "snapshot": None if job is None or found is None else _snapshot_json(job, found),
         }
@@ -131,14 +133,23 @@ def check_job_file(
     if problems or not connect:
         return CheckReport(path, job, problems, warnings)
     limit_seconds = timeout_seconds or job.first_snapshot_timeout_ms / 1000
-    silent = source_silence(job.source, min(limit_seconds, _SOURCE_SECONDS))
+    patience_seconds = min(limit_seconds, _SOURCE_SECONDS)
+    silences = (
+        (place, source, source_silence(source, patience_seconds))
+        for place, source in job.placed_sources
+    )
+    silent = tuple(
+        (f"{place} ({source.name})" if job.sources is not None else place, why)
+        for place, source, why in silences
+        if why
+    )
     try:
         found = found_snapshot(job, environment, limit_seconds)
     except NoSnapshotError as error:
         return CheckReport(path, job, (), warnings, None, str(error), silent)
     stream = found.snapshot.stream
     unfit = placed(misfits(job, stream))
-    events = None if unfit else first_events(job, stream)
+    events = () if unfit else tuple(first_events(job, stream))
     return CheckReport(path, job, unfit, warnings, found, "", silent, events)
 
 

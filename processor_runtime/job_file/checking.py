@@ -80,14 +80,14 @@ def problems_of(job: JobFile, environment: Mapping[str, str]) -> Iterator[Proble
 
 def warnings_of(job: JobFile) -> Iterator[Problem]:
     """Yield what does not prevent a start, but is probably a mistake."""
-    source = job.source
-    if source.format not in KNOWN_FORMATS and (
-        near := get_close_matches(source.format, KNOWN_FORMATS, n=1)
-    ):
-        message = f"'{source.format}' is not a format of Spark itself."
-        yield Problem("source.format", message, f"Did you mean '{near[0]}'?")
+    for place, source in job.placed_sources:
+        if source.format not in KNOWN_FORMATS and (
+            near := get_close_matches(source.format, KNOWN_FORMATS, n=1)
+        ):
+            message = f"'{source.format}' is not a format of Spark itself."
+            yield Problem(f"{place}.format", message, f"Did you mean '{near[0]}'?")
     if not names_jars(job):
-        wanted = [("source", source.format)]
+        wanted = [(place, source.format) for place, source in job.placed_sources]
         wanted += [(f"outputs[{index}]", each.type) for index, each in enumerate(job.outputs)]
         for path, kind in wanted:
             if kind == "delta":

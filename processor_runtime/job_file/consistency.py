@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from cep.events.order import EventTime
-from cep.expression import ExpressionError, Schema
+from cep.expression import ExpressionError, Kind, Schema
 from cep.pattern import Problem
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
+from processor_runtime.job_file.computed import computed_misfits
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.outputs import DeltaOutput, JsonOutput, ParquetOutput, ServiceOutput
 
@@ -18,8 +19,16 @@ def inconsistencies(job: JobFile) -> Iterator[Problem]:
     """Yield what does not fit together in a job file."""
     names: set[str] = set()
     directories = {_directory(job.checkpoint): "the checkpoint"}
-    if job.source.path is not None:
-        directories[_directory(job.source.path)] = "the source"
+    for place, source in job.placed_sources:
+        if source.path is not None:
+            directory = _directory(source.path)
+            if directory in directories:
+                yield Problem(
+                    f"{place}.path",
+                    f"{directories[directory]} has this directory.",
+                    "Read it once.",
+                )
+            directories[directory] = f"the source {source.name}" if source.name else "the source"
     for index, output in enumerate(job.outputs):
         place = f"outputs[{index}]"
         if output.name in names:
@@ -48,9 +57,12 @@ def stream_of_job(job: JobFile, stream: StreamDefinition) -> StreamDefinition:
     """Return a stream's definition with the delay and the order that this job uses.
 
     In processing time no event is late, and all events of a batch have the same time.
-    `Source.default_order_by` is used if neither the job file nor the stream sets an order.
+    `Source.default_order_by` is used if neither the job file nor the stream sets an order, and all
+    sources have the same.
     """
-    order_by = job.time.order_by or stream.order_by or job.source.default_order_by
+    (usual, *others) = (source.default_order_by for _, source in job.placed_sources)
+    usual = usual if all(each == usual for each in others) else []
+    order_by = job.time.order_by or stream.order_by or usual
     if job.time.by == "processing":
         return stream.model_copy(update={"allowed_delay_ms": 0, "order_by": order_by})
     schema = Schema.from_ddl(stream.ddl)
@@ -68,7 +80,8 @@ def misfits(job: JobFile, stream: StreamDefinition) -> Iterator[Problem]:
     if stream.name != job.stream:
         yield Problem("stream", f"the source of rules has stream '{stream.name}'.", "")
     try:
-        columns = [name for name, _ in Schema.from_ddl(stream.ddl).columns]
+        schema = Schema.from_ddl(stream.ddl)
+        columns = [name for name, _ in schema.columns]
     except ExpressionError as error:
         yield Problem("stream", f"its schema cannot be read: {error}.", "")
         return
@@ -81,9 +94,27 @@ def misfits(job: JobFile, stream: StreamDefinition) -> Iterator[Problem]:
     for index, name in enumerate(job.time.order_by or ()):
         if name not in columns:
             yield _no_column(f"time.order_by[{index}]", name, columns)
-    for name in job.source.columns:
-        if name not in columns:
-            yield _no_column(f"source.columns.{name}", name, columns)
+    yield from _source_misfits(job, schema)
+
+
+def _source_misfits(job: JobFile, schema: Schema) -> Iterator[Problem]:
+    columns = [name for name, _ in schema.columns]
+    if job.source_column is not None:
+        kind = dict(schema.columns).get(job.source_column)
+        if kind is None:
+            yield _no_column("source_column", job.source_column, columns)
+        elif kind.kind is not Kind.STRING:
+            message = f"the column {job.source_column} is {kind}, and names are STRING."
+            yield Problem("source_column", message, "Give the stream a column for them.")
+    for place, source in job.placed_sources:
+        for name in source.columns:
+            if name not in columns and name not in source.fields:
+                yield _no_column(f"{place}.columns.{name}", name, columns)
+        for name in source.fields:
+            if name in columns:
+                message = f"the stream has a column '{name}', which is read anyway."
+                yield Problem(f"{place}.fields.{name}", message, "Leave it out.")
+        yield from computed_misfits(place, source, schema, job.source_column)
 
 
 def _no_column(path: str, name: str, columns: list[str]) -> Problem:

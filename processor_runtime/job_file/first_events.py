@@ -5,6 +5,7 @@ JobFile, stream ──► the first file at its source ──`cep.events.table`�
 Only JSON and CSV whose options leave the values as they are; what Spark alone reads is not tried.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from cep.expression import Schema
 from cep.file_trouble import file_trouble
 from cep.pattern import Problem
 from contract.snapshot import StreamDefinition
+from processor_runtime.job_file.computed import schema_read
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.source import Source
 
@@ -28,6 +30,7 @@ _MOST_BYTES: Final = 4_000_000
 class FirstEvents:
     """How many events were looked at, how many of them could not be read, and why the first."""
 
+    place: str
     file: Path
     count: int
     unread: int
@@ -42,32 +45,39 @@ class FirstEvents:
         """Return what to tell of them."""
         message = f"{self.unread:,} of the first {self.count:,} events could not be read: "
         remedy = f"Compare {self.file.name} with the schema of the stream."
-        return Problem("source.path", f"{message}{self.reason}.", remedy)
+        return Problem(f"{self.place}.path", f"{message}{self.reason}.", remedy)
 
 
-def first_events(job: JobFile, stream: StreamDefinition) -> FirstEvents | None:
-    """Return what can be said of the first events at the source; `None` if nothing is wrong there.
+def first_events(job: JobFile, stream: StreamDefinition) -> Iterator[FirstEvents]:
+    """Yield what can be said of the first events at each source where something is wrong.
 
     `stream`: the stream that it reads, as its source of rules has it.
     """
-    source = job.source
+    for place, source in job.placed_sources:
+        if (found := _first_events(place, source, job.source_column, stream)) is not None:
+            yield found
+
+
+def _first_events(
+    place: str, source: Source, source_column: str | None, stream: StreamDefinition
+) -> FirstEvents | None:
     files = event_files(source.path or "") if _is_plain(source) else ()
     first = next(filter(_is_tried, files), None)
     if first is None:
         return None
-    schema = Schema.from_ddl(stream.ddl)
+    schema = schema_read(source, Schema.from_ddl(stream.ddl), source_column)
     names = {name: source.columns.get(name, name) for name, _ in schema.columns}
     at_source = Schema(tuple((names[name], kind) for name, kind in schema.columns))
     reasons: list[str] = []
     try:
         rows = event_rows(_head(first), f"events.{source.format}", at_source)
-        time_column = names[stream.event_time_column]
+        time_column = names.get(stream.event_time_column)
         found = islice(rows.rows, _MOST_EVENTS)
         reasons.extend(_reason(event, rows, time_column) for event in found)
     except (OSError, UnreadableEvents) as error:
         reasons.append(file_trouble(error))
     unread = list(filter(None, reasons))
-    return FirstEvents(first, len(reasons), len(unread), unread[0]) if unread else None
+    return FirstEvents(place, first, len(reasons), len(unread), unread[0]) if unread else None
 
 
 def _is_tried(file: Path) -> bool:
@@ -89,9 +99,11 @@ def _is_plain(source: Source) -> bool:
     return is_read_here and not options and "://" not in (source.path or "")
 
 
-def _reason(event: dict[str, Any], rows: EventRows, time_column: str) -> str:
+def _reason(event: dict[str, Any], rows: EventRows, time_column: str | None) -> str:
     try:
         columns = typed_event(event, rows.readers)
     except UnfitValue as unfit:
         return f"{unfit.column}: {unfit}"
-    return f"it has no {time_column}" if columns.get(time_column) is None else ""
+    # A time that is computed is not tried.
+    is_missing = time_column is not None and columns.get(time_column) is None
+    return f"it has no {time_column}" if is_missing else ""

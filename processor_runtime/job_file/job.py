@@ -67,8 +67,12 @@ class JobFile(JobFilePart):
     """What the job is called on its stream, through all restarts."""
     stream: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     """The stream whose processors it runs."""
-    source: Source
+    source: Source | None = None
     """Where events are read from."""
+    sources: list[Source] | None = Field(default=None, min_length=2, max_length=20)
+    """Or several such, each with a name: their events are one stream."""
+    source_column: str | None = Field(default=None, min_length=1)
+    """The column of the stream that gets the name of the source of each event."""
     discoverer: dict[str, Any] = Field(repr=False)
     """Where processors come from: type, and the options of that type."""
     outputs: list[Output] = Field(min_length=1, max_length=50)
@@ -103,6 +107,27 @@ class JobFile(JobFilePart):
         return with_connectors(data)
 
     @model_validator(mode="after")
+    def _names_its_sources(self) -> Self:
+        if self.source is not None and self.sources is not None:
+            raise ValueError("sources: there is `source`, too. Move it into the list")
+        if self.source is None and self.sources is None:
+            raise ValueError("source: missing. Add it")
+        known: set[str] = set()
+        for place, source in self.placed_sources:
+            if source.name is None:
+                if self.sources is not None or self.source_column is not None:
+                    raise ValueError(f"{place} needs a name, such as `name: logins`")
+                continue
+            if source.name in known:
+                raise ValueError(f"{place}: another source is called '{source.name}', too")
+            known.add(source.name)
+            if self.source_column in {*source.columns, *source.values, *source.fields}:
+                raise ValueError(
+                    f"source_column: {place} gives {self.source_column} itself. Choose one"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _has_one_place_for_keys(self) -> Self:
         if self.signing_keys_file is not None and self.signing_keys_env is not None:
             raise ValueError("give either signing_keys_file or signing_keys_env")
@@ -116,6 +141,18 @@ class JobFile(JobFilePart):
                 "nothing. Leave it out; trigger.close_at_end: true ends what is open"
             )
         return self
+
+    @property
+    def placed_sources(self) -> list[tuple[str, Source]]:
+        """Where events are read from, each source with its place in the file."""
+        if self.source is not None:
+            return [("source", self.source)]
+        return [(f"sources[{number}]", each) for number, each in enumerate(self.sources or ())]
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The names of several sources; empty if there is one."""
+        return tuple(str(each.name) for each in self.sources or ())
 
     @property
     def time_mode(self) -> TimeMode:
@@ -149,8 +186,10 @@ class JobFile(JobFilePart):
     @property
     def has_rows_in_workers_only(self) -> bool:
         """Whether Spark itself reads no events and writes no rows one by one."""
-        is_read_here = self.source.is_read_without_spark or self.source.uses_own_kafka
-        return is_read_here and are_plain_lines(self.outputs)
+        return are_plain_lines(self.outputs) and all(
+            source.is_read_without_spark or source.uses_own_kafka
+            for _, source in self.placed_sources
+        )
 
     @property
     def limits_per_key(self) -> Limits:
@@ -165,7 +204,7 @@ class JobFile(JobFilePart):
     def packages(self) -> list[str]:
         """Maven coordinates of everything the job needs, each once: `spark.jars.packages`."""
         given = [each for each in self.spark.get(PACKAGES_SETTING, "").split(",") if each]
-        for part in (self.source, *self.outputs):
+        for part in (*(source for _, source in self.placed_sources), *self.outputs):
             if isinstance(part, Source | KafkaOutput | DeltaOutput):
                 given += part.packages
         return list(dict.fromkeys(given))
@@ -228,15 +267,16 @@ def with_connectors(data: Any) -> Any:
     """
     if not isinstance(data, dict):
         return data
-    source, outputs = data.get("source"), data.get("outputs")
-    parts = [source, *(outputs if isinstance(outputs, list) else [])]
+    lists = {
+        name: data[name] for name in ("sources", "outputs") if isinstance(data.get(name), list)
+    }
+    parts = [data.get("source"), *(part for each in lists.values() for part in each)]
     named = "spark" if any(_ARTIFACT in text for text in _packages(data, parts)) else "percept"
-    changed = [_with_connector(part, named) for part in parts]
-    return (
-        data
-        | ({"source": changed[0]} if "source" in data else {})
-        | ({"outputs": changed[1:]} if isinstance(outputs, list) else {})
-    )
+    changed = {
+        name: [_with_connector(part, named) for part in each] for name, each in lists.items()
+    }
+    source = {"source": _with_connector(data["source"], named)} if "source" in data else {}
+    return data | source | changed
 
 
 def _packages(data: dict[Any, Any], parts: list[Any]) -> Iterator[str]:

@@ -85,8 +85,9 @@ def kafka_silence(source: Source, patience_seconds: float) -> str:
 def kafka_warnings(job: JobFile) -> Iterator[Problem]:
     """Yield settings of TLS and logins that nothing is done with, by either connector."""
     parts: list[tuple[str, Mapping[str, str]]] = []
-    if job.source.format == "kafka":
-        parts.append(("source", job.source.options))
+    for place, source in job.placed_sources:
+        if source.format == "kafka":
+            parts.append((place, source.options))
     for index, output in enumerate(job.outputs):
         if isinstance(output, KafkaOutput):
             parts.append((f"outputs[{index}]", output.options))
@@ -116,8 +117,9 @@ def _check_schema(output: KafkaOutput) -> None:
 
 
 def _own_parts(job: JobFile) -> Iterator[tuple[str, Source | KafkaOutput]]:
-    if job.source.uses_own_kafka:
-        yield "source", job.source
+    for place, source in job.placed_sources:
+        if source.uses_own_kafka:
+            yield place, source
     for index, output in enumerate(job.outputs):
         if isinstance(output, KafkaOutput) and output.connector == "percept":
             yield f"outputs[{index}]", output

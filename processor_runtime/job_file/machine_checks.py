@@ -24,7 +24,6 @@ from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.source import KNOWN_FORMATS
 
 _PREFIX: Final = "pyspark_"
-_PLACE: Final = "source.format"
 _LIBRARIES: Final = ("pyspark", "pyarrow", "pandas")
 _OLDEST_JAVA: Final = 17
 _VERSION: Final = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
@@ -82,7 +81,11 @@ def own_source_warnings(job: JobFile) -> Iterator[Problem]:
 
     Formats of Spark itself, classes of Java and jobs that bring packages are not looked into.
     """
-    wanted = job.source.format
+    for place, source in job.placed_sources:
+        yield from _unfound(f"{place}.format", source.format, job)
+
+
+def _unfound(place: str, wanted: str, job: JobFile) -> Iterator[Problem]:
     if wanted in KNOWN_FORMATS or "." in wanted or names_jars(job) or find_spec("pyspark") is None:
         return
     found: list[str] = []
@@ -94,14 +97,14 @@ def own_source_warnings(job: JobFile) -> Iterator[Problem]:
             is_broken = True
             message = f"{module} cannot be imported here: {type(error).__name__}: {error}."
             remedy = "Until it can, Spark finds no source in Python: install what it needs."
-            yield Problem(_PLACE, message, remedy)
+            yield Problem(place, message, remedy)
     names = list(filter(None, found))
     is_found = wanted.casefold() in map(str.casefold, names)
     if is_found or is_broken or get_close_matches(wanted, KNOWN_FORMATS, n=1):
         return
     there = f"; there are: {', '.join(names)}" if names else ""
     yield Problem(
-        _PLACE,
+        place,
         f"no module {_PREFIX}… that can be imported here has the source '{wanted}'{there}.",
         "Install it, or put its folder on PYTHONPATH, where the job and its executors run; "
         "name source.packages if it is written in Java.",

@@ -6,7 +6,7 @@ stream's.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -92,6 +92,8 @@ def _check_options(
 class Source(JobFilePart):
     """Where events are read from."""
 
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,49}$")
+    """What it is called; each of several sources has a name of its own."""
     format: str = Field(pattern=r"^[\w.-]{1,200}$")
     """kafka, json, csv, parquet, orc, text, delta, rate, socket, or another streaming source of
     Spark."""
@@ -120,6 +122,11 @@ class Source(JobFilePart):
     columns: dict[str, str] = Field(default={})
     """Columns of the stream that have another name at the source: {stream column: source column}.
     """
+    values: dict[str, Annotated[str, Field(min_length=1, max_length=10_000)]] = Field(default={})
+    """Columns of the stream that are computed: {stream column: SQL expression over what is read}.
+    A constant is one, too: "'login'"."""
+    fields: dict[str, str] = Field(default={})
+    """What is read for `values` alone, with its type: {field of the source: BIGINT}."""
 
     @property
     def parses_value(self) -> bool:
@@ -220,6 +227,14 @@ class Source(JobFilePart):
                 "Leave it out"
             )
         return options
+
+    @model_validator(mode="after")
+    def _reads_or_computes(self) -> Self:
+        if twice := next((name for name in self.values if name in self.columns), None):
+            raise ValueError(f"columns: {twice} is read here and computed under values. Choose one")
+        if twice := next((name for name in self.values if name in self.fields), None):
+            raise ValueError(f"fields: {twice} is computed under values. Give the field its name")
+        return self
 
     @model_validator(mode="after")
     def _fits_its_format(self) -> Self:

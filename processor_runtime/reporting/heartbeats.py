@@ -18,6 +18,7 @@ from contract.reports import (
     DiscoveryReport,
     Heartbeat,
     RunningVersion,
+    SourceReport,
     StepReport,
 )
 from discoverers.health import DiscovererHealth, HealthStatus
@@ -45,6 +46,14 @@ def heartbeat(
         newest_event_ms=event_time_or_none(status.newest_event_ms),
         time_mode=status.time_mode,
         silent_since_ms=event_time_or_none(status.silent_since_ms),
+        sources=[
+            SourceReport(
+                name=each.name,
+                newest_event_ms=event_time_or_none(each.newest_event_ms),
+                idle_since_ms=event_time_or_none(each.idle_since_ms),
+            )
+            for each in status.sources
+        ],
         events_per_second=rate if 0 <= rate <= _FASTEST else 0,
         batch_duration_ms=_count(status.batch_duration_ms),
         batch_running_ms=_count(status.batch_running_ms),

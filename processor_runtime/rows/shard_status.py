@@ -15,13 +15,17 @@ from contract.asked_keys import KeyAnswer
 
 @dataclass(slots=True)
 class EventCounts:
-    """How many events came, and how many of them left the stream; why the first malformed did."""
+    """How many events came, and how many of them left the stream; why the first malformed did.
+
+    `newest_ms` is the newest event time; `by_source` that of each of several sources, by name.
+    """
 
     events: int = 0
     late: int = 0
     malformed: int = 0
     newest_ms: int | None = None
     why_malformed: str = ""
+    by_source: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: "EventCounts") -> None:
         """Count what another has counted, too."""
@@ -31,6 +35,8 @@ class EventCounts:
         self.why_malformed = self.why_malformed or other.why_malformed
         times = [time for time in (self.newest_ms, other.newest_ms) if time is not None]
         self.newest_ms = max(times, default=None)
+        for name, time_ms in other.by_source.items():
+            self.by_source[name] = max(time_ms, self.by_source.get(name, time_ms))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ Source: FLIP-200 has events come into the key-generating operator; here they are
 """
 
 import base64
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import polars as pl
@@ -23,6 +24,7 @@ from processor_runtime.output.events.unusable_events import (
 )
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.json_text import json_text
+from processor_runtime.sources.computed_columns import ComputedColumns
 from processor_runtime.stages.key_stage import TICK
 
 EventReader = Callable[[Iterable[pa.RecordBatch], Callable[[], int]], Iterator[pl.DataFrame]]
@@ -43,12 +45,14 @@ class EventFrames:
             events have the time at which they are read.
         max_future_skew_ms: events further ahead of the clock are refused; `None` takes any.
         has_places: whether it is known of each event where in Kafka it was.
+        computed: those of the columns that are computed from what was read.
     """
 
     columns: Mapping[str, PolarsType]
     time_column: str | None
     max_future_skew_ms: int | None = None
     has_places: bool = False
+    computed: ComputedColumns = field(default_factory=ComputedColumns)
 
     @classmethod
     def of_schema(cls, columns: pa.Schema, time_column: str | None, **keys: Any) -> "EventFrames":
@@ -61,9 +65,13 @@ class EventFrames:
     ) -> pl.DataFrame:
         """Return events with `TIME`, `MALFORMED` and `FUTURE`, as the first stage takes them.
 
-        `events`: the columns of the stream in any order, and `PLACE` if there are places.
-        `malformed`: by row, what is in `MALFORMED`.
+        `events`: the columns of the stream in any order, or what they are computed from, and
+        `PLACE` if there are places. `malformed`: by row, what is in `MALFORMED`.
         """
+        given = events
+        events, reasons = self.computed.added_to(events, self.columns)
+        told = {row: self._impossible(given, row, why) for row, why in reasons.items()}
+        malformed = told | dict(malformed or {})
         latest_ms = LATEST_MS
         if self.max_future_skew_ms is not None:
             latest_ms = min(latest_ms, now_ms + self.max_future_skew_ms)
@@ -81,9 +89,19 @@ class EventFrames:
             *([pl.col(PLACE)] if self.has_places else []),
         )
 
+    def _impossible(self, given: pl.DataFrame, row: int, why: str) -> str:
+        """Return what is in `MALFORMED` of a row of which a column cannot be computed."""
+        values = given.row(row, named=True)
+        place = values.pop(PLACE, None) or {}
+        read = {name: value for name, value in values.items() if value is not None}
+        return malformed_text(why, json.dumps(read, default=str).encode(), place)
+
     def nothing(self, count: int) -> pl.DataFrame:
-        """Return rows of the columns of the stream without values."""
+        """Return rows without values of the columns of the stream, and of what is read for them."""
         columns: dict[str, PolarsType] = dict(self.columns)
+        columns |= {
+            name: pl.Null() for name, _ in self.computed.read.columns if name not in columns
+        }
         if self.has_places:
             columns[PLACE] = _IN_KAFKA
         return pl.DataFrame(schema=columns).clear(count)

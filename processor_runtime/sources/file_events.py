@@ -44,17 +44,13 @@ class FileEvents:
     ) -> Iterator[pl.DataFrame]:
         """Yield events; see `EventReader`.
 
-        `batches`: columns `path`, `length` and `content`, of which the last may be null, and `TICK`
-        where there are ticks, whose paths are null.
+        `batches`: columns `path`, `length` and `content`, of which the last may be null.
 
         Raises:
             UnreadableFile: a file cannot be read; says which, and why.
         """
         for batch in batches:
             for file in batch.to_pylist():
-                if file["path"] is None:
-                    yield self.frames.ticks(1)
-                    continue
                 for decoded in self._decoded(file["path"], file["length"], file["content"]):
                     place = {"file": file["path"]}
                     malformed = {

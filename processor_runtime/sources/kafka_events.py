@@ -18,7 +18,6 @@ from processor_runtime.kafka.reading import ReadingRules, messages_of
 from processor_runtime.output.events.unusable_events import PLACE
 from processor_runtime.sources.event_frames import EventFrames, in_kafka, malformed_text
 from processor_runtime.sources.values import ValueReader
-from processor_runtime.stages.key_stage import TICK
 
 _RECORDS: Final = 20_000
 _BYTES: Final = 16_000_000
@@ -49,18 +48,13 @@ class KafkaEvents:
     ) -> Iterator[pl.DataFrame]:
         """Yield events, those of a partition in their order; see `EventReader`.
 
-        `batches`: columns `topic`, `partition`, `begin` and `end`, and `TICK` where there are
-        ticks, whose topics are null.
+        `batches`: columns `topic`, `partition`, `begin` and `end`.
 
         Raises:
             KafkaFailed: brokers do not answer, or records are gone.
         """
         for batch in batches:
-            rows = batch.to_pylist()
-            ticks = sum(bool(row.pop(TICK, 0)) for row in rows)
-            if ticks:
-                yield self.frames.ticks(ticks)
-            ranges = [RecordRange(**row) for row in rows if row["topic"] is not None]
+            ranges = [RecordRange(**row) for row in batch.to_pylist()]
             for messages in self._blocks(ranges):
                 yield self._events(messages, now_ms())
 

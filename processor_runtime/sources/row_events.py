@@ -18,7 +18,6 @@ from processor_runtime.output.events.unusable_events import PLACE
 from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.sources.event_frames import EventFrames, malformed_text
 from processor_runtime.sources.values import ValueReader
-from processor_runtime.stages.key_stage import TICK
 
 RAW: Final = "_raw"
 """Column with a value."""
@@ -44,14 +43,10 @@ class RowEvents:
         """Yield events; see `EventReader`.
 
         `batches`: the columns of the stream, or `RAW` with `BESIDE` and `PLACE` where there are
-        such; and `TICK` where there are ticks.
+        such.
         """
         for batch in batches:
             rows = pl.DataFrame(pl.from_arrow(with_valid_text(batch)))
-            if TICK in rows.columns:
-                ticks = rows.filter(pl.col(TICK) != 0)
-                yield self.frames.ticks(len(ticks))
-                rows = rows.filter(pl.col(TICK) == 0)
             if self.skips_null and self.values is not None:
                 rows = rows.filter(pl.col(RAW).is_not_null())
             if len(rows):

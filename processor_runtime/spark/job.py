@@ -13,9 +13,9 @@ import platform
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from discoverers.discoverer import DiscovererSurroundings
 from discoverers.factories import create_discoverer
 from processor_runtime.driver.batch_record import last_snapshot, unfinished_stream
 from processor_runtime.driver.batch_times import BatchTimes
-from processor_runtime.driver.checked_files import CheckedFiles
+from processor_runtime.driver.checked_files import CheckedFiles, Files
 from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
 from processor_runtime.driver.checkpoint_owner import CheckpointOwner, take_over
 from processor_runtime.driver.culprit_search import CulpritSearch
@@ -39,22 +39,26 @@ from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.driver.whole_checkpoint import newest_batch, require_whole
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
+from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.code_trial import CodeTrial
 from processor_runtime.rules.loading import RuleDefaults, row_limits
+from processor_runtime.sources.event_frames import EventFrames
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.checkpoint_writer import write_directly
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.line_routes import line_route, makes_lines
 from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
 from processor_runtime.spark.plan.frames import (
+    PlannedSource,
     StagePlan,
     TimeRules,
     output_rows,
     spread_shard_keys,
-    with_ticks,
+    ticks,
 )
 from processor_runtime.spark.plan.worker_rules import PinnedRules
 from processor_runtime.spark.session import ship_packages
@@ -62,8 +66,10 @@ from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
 from processor_runtime.spark.sources import (
     EventsWanted,
+    SourceError,
     SourceEvents,
     read_source,
+    stream_frames,
 )
 from processor_runtime.spark.undone_batches import plan_retry, plan_start
 from processor_runtime.spark.worker_deaths import BatchUndone, WorkerBeganLate
@@ -164,9 +170,13 @@ class StreamingJob:
         ship_packages(self.spark, directory)
         files = CheckedFiles(CheckpointFiles(self.spark, job_file.checkpoint))
         identity = checkpoint_identity(
-            files, job_file.stream, job_file.shards, self.spark.sparkContext.defaultParallelism
+            files,
+            job_file.stream,
+            job_file.shards,
+            self.spark.sparkContext.defaultParallelism,
+            job_file.source_names,
         )
-        require_whole(files, identity.shards)
+        require_whole(files, identity.shards, identity.source_count)
         service = None
         if job_file.service is not None:
             service = RuleService.of(job_file.service, self.environment)
@@ -263,14 +273,16 @@ class StreamingJob:
             closes=closes,
             unfit=CodeTrial(self.job_file.worker_limits),
             list_content=parts.discovery.list_content,
+            sources=() if time.column is None else self.job_file.source_names,
         )
         _report_start(parts, pins)
         wanted = EventsWanted(
             time.column,
             time.max_future_skew_ms,
             has_places=bool(self.job_file.row_kinds & {"late", "error"}),
+            source_column=self.job_file.source_column,
         )
-        events = read_source(self.spark, self.job_file.source, stream, wanted, parts.files)
+        sources = self._sources(stream, wanted, parts.files)
         batches = MicroBatches(
             spark=self.spark,
             files=parts.files,
@@ -282,7 +294,7 @@ class StreamingJob:
             on_batch=lambda done: self._done(parts, done),
             on_begin=lambda: _on_batch_start(parts),
             on_failure=self.on_failure,
-            check=events.check,
+            check=lambda batch_id: [row for each in sources for row in each.check(batch_id)],
             search=parts.search,
             limits=self.job_file.worker_limits,
             fails_on_error=self.job_file.on_error == "fail",
@@ -290,11 +302,15 @@ class StreamingJob:
             asked=lambda: () if parts.reporter is None else parts.reporter.asked,
             tells_events=self.job_file.tells_events,
         )
-        fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
+        fit_sources(
+            parts.files,
+            has_ticks=self.job_file.has_ticks,
+            sources=parts.identity.source_count,
+        )
         write_directly(self.spark, parts.files.files)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))
         self._query = JobQuery(
-            rows=self._rows(parts, events, time),
+            rows=self._rows(parts, self._planned(sources, stream_frames(stream, wanted)), time),
             batches=batches,
             watch=watch,
             name=f"{self.job_file.stream}/{self.job_file.name}",
@@ -316,10 +332,29 @@ class StreamingJob:
             _log.warning("the clock was set back: another query begins, so that no batch waits")
         return (watch.has_changed or self._query.was_set_back) and not self.is_stopping
 
-    def _rows(self, parts: _Parts, events: SourceEvents, time: TimeRules) -> DataFrame:
-        frame = events.frame
+    def _sources(
+        self, stream: StreamDefinition, wanted: EventsWanted, files: Files
+    ) -> list[SourceEvents]:
+        found = []
+        for number, (place, source) in enumerate(self.job_file.placed_sources):
+            with _naming(place, source):
+                events = read_source(self.spark, source, stream, wanted, files, number=number)
+            found.append(replace(events, check=_named_check(place, source, events)))
+        return found
+
+    def _planned(self, sources: Sequence[SourceEvents], frames: EventFrames) -> list[PlannedSource]:
+        """Return the sources of a query in the order in which Spark numbers them: ticks last."""
+        has_times = self.job_file.time.by == "event" and self.job_file.sources is not None
+        names = self.job_file.source_names if has_times else [""] * len(sources)
+        planned = [
+            PlannedSource(each.frame, each.read, name)
+            for name, each in zip(names, sources, strict=True)
+        ]
         if self.job_file.has_ticks:
-            frame = with_ticks(frame, self.job_file.trigger)
+            planned.append(ticks(self.spark, self.job_file.trigger, frames))
+        return planned
+
+    def _rows(self, parts: _Parts, sources: Sequence[PlannedSource], time: TimeRules) -> DataFrame:
         plan = StagePlan(
             rules=PinnedRules(parts.defaults, self.job_file.worker_limits),
             shard_keys=spread_shard_keys(self.spark, parts.identity.shards),
@@ -331,7 +366,7 @@ class StreamingJob:
             ),
             by_clock=time.column is None,
         )
-        return output_rows(frame, events.read, time.watermark_delay_ms, plan)
+        return output_rows(sources, time.watermark_delay_ms, plan)
 
     def _time_rules(self, stream: StreamDefinition) -> TimeRules:
         if self.job_file.time.by == "processing":
@@ -344,6 +379,27 @@ class StreamingJob:
         if parts.reporter is not None:
             parts.reporter.update(done.status)
         self.on_batch(done)
+
+
+@contextmanager
+def _naming(place: str, source: Source) -> Iterator[None]:
+    """Name the one of several sources that an error is about."""
+    try:
+        yield
+    except SourceError as error:
+        if place == "source":
+            raise
+        raise SourceError(f"{place} ({source.name}): {error}") from error
+
+
+def _named_check(
+    place: str, source: Source, events: SourceEvents
+) -> Callable[[int], list[OutputRow]]:
+    def check(batch_id: int) -> list[OutputRow]:
+        with _naming(place, source):
+            return events.check(batch_id)
+
+    return check
 
 
 def _on_batch_start(parts: _Parts) -> None:

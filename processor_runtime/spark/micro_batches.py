@@ -200,6 +200,7 @@ class MicroBatches:
         alerted = decide(rows, statuses, rules, before, end)
         row_counts.update(alerted.row_counts)
         self.alerts.keep(record.batch_id, alerted.state, rules)
+        self.progress.sources_ms = self.pins.keep(pin, statuses)
         throttled = throttled_until(alerted.state.spent)
         for rule in throttled.keys() - throttled_until(before.spent).keys():
             _log.warning("rule %s is throttled: its budget is spent", rule)

@@ -55,7 +55,10 @@ class KeyStageSettings:
 
 @dataclass(slots=True)
 class KeyStage:
-    """The first stage for one partition of one micro-batch."""
+    """The first stage for one partition of one micro-batch.
+
+    `source`: which of several sources the events are of; empty if there is one only.
+    """
 
     rules: RuleSet
     settings: KeyStageSettings
@@ -63,6 +66,7 @@ class KeyStage:
     counts: EventCounts = field(default_factory=EventCounts)
     rows: RowChunks = field(default_factory=RowChunks)
     has_tick: bool = False
+    source: str = ""
 
     def blocks(self, events: pl.DataFrame, position: int) -> Iterator[tuple[int, EventBlock]]:
         """Yield the blocks of some events with their shards; other rows collect in `rows`.
@@ -80,8 +84,9 @@ class KeyStage:
         usable = self._on_time(self._usable(events)).drop(PLACE, strict=False)
         if not len(usable):
             return
-        newest = usable.get_column(TIME).max()
-        self.counts.add(EventCounts(newest_ms=int(newest)))  # type: ignore[arg-type]
+        newest_ms = int(usable.get_column(TIME).max())  # type: ignore[arg-type]
+        by_source = {self.source: newest_ms} if self.source else {}
+        self.counts.add(EventCounts(newest_ms=newest_ms, by_source=by_source))
         arrival = Arrival(self.clock.batch_id, position)
         for group in self.rules.groups.values():
             relevant = self._relevant(group, usable)
@@ -91,8 +96,11 @@ class KeyStage:
 
     @property
     def calls_every_shard(self) -> bool:
-        """Whether shards without an event are called as well, because time goes on for them."""
-        if self.clock.having_read(self.counts.newest_ms).complete_ms > self.clock.watermark_ms:
+        """Whether shards without an event are called as well, because time may go on for them.
+
+        What other partitions read, and other sources, is not known here.
+        """
+        if self.clock.watermark_after(self.counts.newest_ms) > self.clock.watermark_ms:
             return True
         return self.has_tick and self.clock.calls_every_shard
 

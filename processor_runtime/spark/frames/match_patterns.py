@@ -26,6 +26,7 @@ from processor_runtime.sources.row_events import RowEvents
 from processor_runtime.spark.frames.fixed_rules import FixedRules
 from processor_runtime.spark.plan.block_rows import DDL, Received
 from processor_runtime.spark.plan.frames import (
+    PlannedSource,
     StagePlan,
     TimeRules,
     output_rows,
@@ -139,7 +140,7 @@ def _streaming(
     keys = spread_shard_keys(spark, shards)
     time = TimeRules(rules.stream.event_time_column, rules.stream.allowed_delay_ms)
     plan = StagePlan(rules, keys, MatchSettings(wanted, fails_on_error=True), filters)
-    return output_rows(frame, _reader(frame, rules), time.watermark_delay_ms, plan)
+    return output_rows([PlannedSource(frame, _reader(frame, rules))], time.watermark_delay_ms, plan)
 
 
 def _static(frame: DataFrame, rules: FixedRules, final_watermark_ms: int | None) -> DataFrame:

@@ -1,19 +1,23 @@
 """The plan of the stream: from a frame of events to a frame of output rows.
 
-    source ──► key stage ──watermark, shuffle by shard──► matching stage ──► rows
+    source ──► key stage ──┐
+    source ──► key stage ──┴──union, watermark, shuffle by shard──► matching stage ──► rows
 
 Works on streaming frames; what differs from batch to batch (time, rules) is not in the plan but
 asked of a `RuleSource` by every task.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.sources.event_frames import EventReader
+from processor_runtime.sources.event_frames import EventFrames, EventReader
+from processor_runtime.sources.tick_events import TickEvents
 from processor_runtime.spark.plan.block_rows import DDL
 from processor_runtime.spark.plan.shard_processor import ShardProcessor
 from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, ShardStageTask
@@ -61,41 +65,61 @@ class StagePlan:
     by_clock: bool = False
 
 
-def with_ticks(events: DataFrame, trigger: Trigger) -> DataFrame:
-    """Return events with ticks, so that batches run, and time goes on, without events.
+@dataclass(frozen=True, slots=True)
+class PlannedSource:
+    """A source of a query: its rows, what the first stage reads from them, its name among several.
 
-    A tick is a row without a time of its own that the first stage takes for nothing else. There is
-    one a second, or, where the job ends by itself, one at the beginning of each query.
+    One without a name, such as that of ticks, does not hold time back.
     """
-    ticks = events.sparkSession.readStream
+
+    frame: DataFrame
+    read: EventReader
+    name: str = ""
+
+
+def ticks(spark: SparkSession, trigger: Trigger, frames: EventFrames) -> PlannedSource:
+    """Return a source of ticks, so that batches run, and time goes on, without events.
+
+    There is one a second, or, where the job ends by itself, one at the beginning of each query.
+    """
+    reader = spark.readStream
     if trigger.processing_time_ms is not None:
-        ticks = ticks.format("rate").option("rowsPerSecond", 1)
+        reader = reader.format("rate").option("rowsPerSecond", 1)
     else:
-        ticks = ticks.format("rate-micro-batch").option("rowsPerBatch", 1)
-    empty = [F.lit(None).cast(field.dataType).alias(field.name) for field in events.schema]
-    marked = ticks.load().select(*empty, F.lit(1).alias(TICK))
-    return events.withColumn(TICK, F.lit(0)).unionByName(marked)
+        reader = reader.format("rate-micro-batch").option("rowsPerBatch", 1)
+    # Of rows without a column Spark hands over none.
+    return PlannedSource(reader.load().select(F.lit(1).alias(TICK)), TickEvents(frames))
 
 
 def output_rows(
-    source: DataFrame, read: EventReader, watermark_delay_ms: int, plan: StagePlan
+    sources: Sequence[PlannedSource], watermark_delay_ms: int, plan: StagePlan
 ) -> DataFrame:
     """Return the rows of output, with a status row per shard, of a stream.
 
-    `source`: what `read`, in the first stage, makes events of.
+    `sources`: of its events, in the order in which Spark numbers them.
     """
     settings = KeyStageSettings(
         len(plan.shard_keys), plan.matching.wanted, plan.filters, plan.by_clock
     )
-    blocks = source.mapInArrow(KeyStageTask(read, plan.rules, settings, plan.shard_keys), DDL)
-    delay = f"{watermark_delay_ms} milliseconds"
-    with_time = blocks.withColumn(_EVENT_TIME, F.timestamp_millis("until_ms"))
-    timed = with_time.withWatermark(_EVENT_TIME, delay).drop(_EVENT_TIME)
-    return timed.groupBy("shard").transformWithStateInPandas(
-        ShardProcessor(ShardStageTask(plan.rules, plan.matching)),
-        outputStructType=STAGE_DDL,
-        outputMode="Append",
-        timeMode="EventTime",
+    blocks = [
+        each.frame.mapInArrow(
+            KeyStageTask(each.read, plan.rules, settings, plan.shard_keys, number, each.name), DDL
+        )
+        for number, each in enumerate(sources)
+    ]
+    with_time = reduce(DataFrame.union, blocks).withColumn(
+        _EVENT_TIME, F.timestamp_millis("until_ms")
+    )
+    timed = with_time.withWatermark(_EVENT_TIME, f"{watermark_delay_ms} milliseconds")
+    return (
+        timed.drop(_EVENT_TIME)
+        .groupBy("shard")
+        .transformWithStateInPandas(
+            ShardProcessor(ShardStageTask(plan.rules, plan.matching)),
+            outputStructType=STAGE_DDL,
+            outputMode="Append",
+            timeMode="EventTime",
+        )
     )
 
 

@@ -44,6 +44,7 @@ OUTPUT_DDL: Final = (
 STAGE_DDL: Final = f"{OUTPUT_DDL}, {LINES} BINARY"
 """What the second stage gives: rows, or a kind and the lines of thousands of rows of that kind."""
 _POSITIONS_PER_PARTITION: Final = 1 << 40
+_POSITIONS_PER_SOURCE: Final = 1 << 58
 
 
 @dataclass(slots=True)
@@ -79,25 +80,29 @@ class InlineLines:
 class KeyStageTask:
     """The first stage on one partition; called by `mapInArrow`.
 
-    `read` gives the events. `shard_keys` are the values Spark groups by, one per shard.
+    `read` gives the events. `shard_keys` are the values Spark groups by, one per shard. `number` is
+    that of the source in its query, and `source` its name, if it is one of several.
     """
 
     read: EventReader
     rules: RuleSource
     settings: KeyStageSettings
     shard_keys: tuple[int, ...]
+    number: int = 0
+    source: str = ""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blocks and rows of output, then counts, as `block_rows.SCHEMA`."""
         stage: KeyStage | None = None
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
-        position = partition * _POSITIONS_PER_PARTITION
+        # Spark may read a partition of each source in one task.
+        position = self.number * _POSITIONS_PER_SOURCE + partition * _POSITIONS_PER_PARTITION
         own_shard = self.shard_keys[partition % len(self.shard_keys)]
         for events in self.read(batches, self._now_ms):
             if stage is None:
                 clock, rules = self.rules.current()
-                stage = KeyStage(rules, self.settings, clock)
+                stage = KeyStage(rules, self.settings, clock, source=self.source)
             rows = [
                 event_row(self.shard_keys[shard], block)
                 for shard, block in stage.blocks(events, position)
@@ -109,7 +114,7 @@ class KeyStageTask:
         if stage is not None:
             # A count calls a shard, which has to know how far time goes on in this batch.
             called = self.shard_keys if stage.calls_every_shard else ()
-            read = EventCounts(newest_ms=stage.counts.newest_ms)
+            read = EventCounts(newest_ms=stage.counts.newest_ms, by_source=stage.counts.by_source)
             counts = [counts_row(each, read) for each in called if each != own_shard]
             asked = [
                 question_row(self.shard_keys[shard], question)
@@ -145,7 +150,7 @@ class ShardStageTask:
             row for frame in frames for row in frame.itertuples(index=False, name=None)
         )
         clock, rules = self.rules.current(watermark_ms)
-        clock = clock.having_read(received.counts.newest_ms)
+        clock = clock.having_read(received.counts.newest_ms, received.counts.by_source)
         in_hand = InlineLines(self.settings.lines.most_bytes_in_hand)
         matcher = ShardMatcher(shard, rules, SparkState(state.values), clock, self.settings)
         yield from self._found(matcher, received, in_hand)

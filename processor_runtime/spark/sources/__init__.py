@@ -14,6 +14,7 @@ from processor_runtime.spark.sources.events import (
     SourceEvents,
     read_source,
     rows_of,
+    stream_frames,
 )
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "SourceEvents",
     "read_source",
     "rows_of",
+    "stream_frames",
     "unread_file",
 ]

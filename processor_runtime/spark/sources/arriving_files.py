@@ -54,12 +54,19 @@ def _skips(spark: SparkSession, source: Source, option: str) -> bool:
 class ArrivingFiles:
     """The files of a source, batch by batch.
 
-    `read`: the columns that are read from the files, with the types they are read as.
+    `read`: the columns that are read from the files, with the types they are read as. `number`: of
+    the source in its query.
     """
 
     def __init__(
-        self, spark: SparkSession, source: Source, files: Files, read: T.StructType
+        self,
+        spark: SparkSession,
+        source: Source,
+        files: Files,
+        read: T.StructType,
+        number: int = 0,
     ) -> None:
+        self._number = number
         self._format = source.format
         self._names: Mapping[str, str] = {name: own for own, name in source.columns.items()}
         self._files = files
@@ -75,7 +82,7 @@ class ArrivingFiles:
         Raises:
             SourceError: a file would not be read as it is meant; says which, why, and what to do.
         """
-        uris = files_of_batch(self._files, batch_id)
+        uris = files_of_batch(self._files, batch_id, self._number)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             found = list(pool.map(self._findings, uris))
         refused = [

@@ -12,12 +12,15 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.version import __version__ as spark_version
 
+from cep.expression import Schema
 from contract.snapshot import StreamDefinition
 from processor_runtime.driver.checked_files import Files
+from processor_runtime.job_file.computed import schema_read
 from processor_runtime.job_file.source import FILE_FORMATS, Source
 from processor_runtime.output.events.unusable_events import PLACE
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.sources.column_values import UnknownType
+from processor_runtime.sources.computed_columns import ComputedColumns
 from processor_runtime.sources.csv_lines import CsvLines
 from processor_runtime.sources.directories import directory_texts
 from processor_runtime.sources.event_frames import EventFrames, EventReader
@@ -31,6 +34,7 @@ from processor_runtime.spark.sources.arriving_files import ArrivingFiles, skips_
 from processor_runtime.spark.sources.columns import (
     arrow_schema,
     column,
+    quoted,
     stream_schema,
     typed_columns,
 )
@@ -79,40 +83,47 @@ class EventsWanted:
         time_column: the event time column; `None` if events have the time at which they are read.
         max_future_skew_ms: events further ahead of the clock are refused; `None` takes any.
         has_places: whether somebody is told where in Kafka events were.
+        source_column: the column that gets the name of the source.
     """
 
     time_column: str | None
     max_future_skew_ms: int | None = None
     has_places: bool = True
+    source_column: str | None = None
 
 
-def read_source(
+def read_source(  # noqa: PLR0913 - the checkpoint, and which of its sources it is, by name
     spark: SparkSession,
     source: Source,
     stream: StreamDefinition,
     wanted: EventsWanted,
     files: Files | None = None,
+    *,
+    number: int = 0,
 ) -> SourceEvents:
     """Return the events of a source, and what checks files that arrive.
 
     `files`: the checkpoint of the query, if there is one. If it has read something before, files
-    that do not fit are left to the check, which names them.
+    that do not fit are left to the check, which names them. `number`: of the source in the query.
 
     Raises:
         SourceError: Spark cannot open the source, or its columns do not fit the stream's.
     """
-    schema = stream_schema(stream)
+    schema = _schema_read(source, stream, wanted)
+    frames = stream_frames(stream, wanted, source)
     try:
         if source.uses_own_kafka:
-            return _own_kafka(spark, source, schema, wanted, files)
+            return _own_kafka(spark, source, schema, frames, files, number)
         if source.is_read_without_spark:
-            return _files(spark, source, schema, wanted, files)
+            return _files(spark, source, schema, frames, files, number)
         rows = _opened(spark, source, schema, continues=bool(files and files.names("offsets")))
-        frame, reader = rows_of(rows, source, schema, wanted)
+        frame, reader = rows_of(rows, source, schema, frames)
         if files is None or source.format not in CHECKED_FORMATS:
             return SourceEvents(frame, reader)
         columns = T.StructType([each for each in rows.schema if _is_read(each.name, source)])
-        return SourceEvents(frame, reader, ArrivingFiles(spark, source, files, columns).check)
+        return SourceEvents(
+            frame, reader, ArrivingFiles(spark, source, files, columns, number).check
+        )
     except (PySparkException, Py4JJavaError) as error:
         remedy = _REMEDIES.get(condition(error), "")
         raise SourceError(
@@ -121,34 +132,60 @@ def read_source(
 
 
 def rows_of(
-    frame: DataFrame, source: Source, schema: T.StructType, wanted: EventsWanted
+    frame: DataFrame, source: Source, schema: T.StructType, frames: EventFrames
 ) -> tuple[DataFrame, EventReader]:
     """Return rows as the source has them, streaming or not, for the first stage; and its reader.
+
+    `schema`: what is read of them.
 
     Raises:
         SourceError: the columns do not fit the stream's.
     """
     if source.parses_value:
-        return _values(frame, source, schema, wanted)
-    frames = _frames(schema, replace(wanted, has_places=False))
+        return _values(frame, source, schema, frames)
+    frames = replace(frames, has_places=False)
     return frame.select(*typed_columns(frame.schema, schema, source.columns)), RowEvents(frames)
 
 
-def _frames(schema: T.StructType, wanted: EventsWanted) -> EventFrames:
+def stream_frames(
+    stream: StreamDefinition, wanted: EventsWanted, source: Source | None = None
+) -> EventFrames:
+    """Return what makes events of what is read of a source; `None`: of ticks."""
+    computed = ComputedColumns()
+    if source is not None and (texts := _computed(source, wanted)):
+        read = schema_read(source, Schema.from_ddl(stream.ddl), wanted.source_column)
+        computed = ComputedColumns(read, texts)
     return EventFrames.of_schema(
-        arrow_schema(schema),
+        arrow_schema(stream_schema(stream)),
         wanted.time_column,
         max_future_skew_ms=wanted.max_future_skew_ms,
         has_places=wanted.has_places,
+        computed=computed,
     )
 
 
-def _own_kafka(
+def _computed(source: Source, wanted: EventsWanted) -> tuple[tuple[str, str], ...]:
+    """Return the columns that are not read, with their expressions."""
+    named = {} if wanted.source_column is None else {wanted.source_column: f"'{source.name}'"}
+    return tuple((source.values | named).items())
+
+
+def _schema_read(source: Source, stream: StreamDefinition, wanted: EventsWanted) -> T.StructType:
+    """Return what is read of a source: the columns that are not computed, and fields for others."""
+    computed = dict(_computed(source, wanted))
+    fields = ", ".join(f"{quoted(name)} {kind}" for name, kind in source.fields.items())
+    given = stream.model_copy(update={"ddl": fields}) if fields else None
+    own = [each for each in stream_schema(stream) if each.name not in computed]
+    return T.StructType(own + (list(stream_schema(given)) if given else []))
+
+
+def _own_kafka(  # noqa: PLR0913, PLR0917 - a source, and which of the checkpoint it is
     spark: SparkSession,
     source: Source,
     schema: T.StructType,
-    wanted: EventsWanted,
+    frames: EventFrames,
     files: Files | None,
+    number: int,
 ) -> SourceEvents:
     beside, inside = _parts(schema, source)
     found = cast("T.StructType", T.StructType.fromDDL(_KAFKA))
@@ -163,22 +200,23 @@ def _own_kafka(
             ReadingRules.of(source.reader_options),
             _value_reader(source, inside),
             {name: (source.columns[name], types.field(name).type) for name in beside.names},
-            _frames(schema, wanted),
+            frames,
             skips_null=source.null_values == "skip",
         )
 
-    frame, read = own_kafka(spark, source, files, reader)
+    frame, read = own_kafka(spark, source, files, reader, number)
     if files is None or source.options.get("failOnDataLoss", "").lower() != "false":
         return SourceEvents(frame, read)
-    return SourceEvents(frame, read, loss_check(source, files))
+    return SourceEvents(frame, read, loss_check(source, files, number))
 
 
-def _files(
+def _files(  # noqa: PLR0913, PLR0917 - as above
     spark: SparkSession,
     source: Source,
     schema: T.StructType,
-    wanted: EventsWanted,
+    frames: EventFrames,
     files: Files | None,
+    number: int,
 ) -> SourceEvents:
     at_source = _at_source(source, schema)
     try:
@@ -187,13 +225,13 @@ def _files(
         raise SourceError(f"source ({source.format}): {error}") from None
     if source.format == "parquet" and not (files and files.names("offsets")):
         _check_first_file(spark, source, schema)
-    frames = _frames(schema, replace(wanted, has_places=False))
+    frames = replace(frames, has_places=False)
     read = FileEvents(reader, frames, skips_corrupt=skips_corrupt(spark, source))
     frame = listed_files(spark, source)
     if files is None:
         return SourceEvents(frame, read)
     columns = at_source if source.format == "parquet" else T.StructType()
-    return SourceEvents(frame, read, ArrivingFiles(spark, source, files, columns).check)
+    return SourceEvents(frame, read, ArrivingFiles(spark, source, files, columns, number).check)
 
 
 def _file_reader(source: Source, columns: pa.Schema, names: tuple[str, ...]) -> FileReader:
@@ -258,7 +296,7 @@ def _value_reader(source: Source, inside: T.StructType) -> ValueReader:
 
 
 def _values(
-    frame: DataFrame, source: Source, schema: T.StructType, wanted: EventsWanted
+    frame: DataFrame, source: Source, schema: T.StructType, frames: EventFrames
 ) -> tuple[DataFrame, EventReader]:
     """Return rows with values, what is beside them, and where they are, if somebody is told."""
     value_type = {each.name: each.dataType for each in frame.schema}.get(_VALUE)
@@ -270,13 +308,13 @@ def _values(
     beside, inside = _parts(schema, source)
     own_columns = typed_columns(frame.schema, beside, source.columns)
     place = [name for name in _PLACE_IN_KAFKA if name in frame.schema.names]
-    has_places = bool(place) and wanted.has_places
+    has_places = bool(place) and frames.has_places
     columns = [column(_VALUE).cast("binary").alias(RAW)]
     if own_columns:
         columns.append(F.struct(*own_columns).alias(BESIDE))
     if has_places:
         columns.append(F.struct(*map(column, place)).alias(PLACE))
-    frames = _frames(schema, replace(wanted, has_places=has_places))
+    frames = replace(frames, has_places=has_places)
     read = RowEvents(frames, _value_reader(source, inside), skips_null=source.null_values == "skip")
     return frame.select(*columns), read
 

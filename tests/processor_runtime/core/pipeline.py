@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import polars as pl
 
@@ -56,7 +56,9 @@ from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.state.memory import StateInMemory
 
 Event = Mapping[str, Any]
-"""Columns of the stream by name; `MALFORMED` and `FUTURE` may be among them."""
+"""Columns of the stream by name; `MALFORMED` and `FUTURE` may be among them, and `SOURCE`."""
+SOURCE: Final = "_source"
+"""Which of several sources an event is of."""
 
 Events = Sequence[Event] | pl.DataFrame
 """Events, or a frame of the columns of the stream: for values that no Python object can hold."""
@@ -113,6 +115,8 @@ class Options:
     idle_after_ms: int | None = None
     by_clock: bool = False
     """Whether events have the time at which their batch is planned."""
+    sources: tuple[str, ...] = ()
+    """The names of several sources; then each event says by `SOURCE` of which it is."""
 
 
 class _Batch(NamedTuple):
@@ -161,6 +165,7 @@ class Pipeline:
             idle_after_ms=self.options.idle_after_ms,
             closes=closes,
             list_content=lambda digest: self.list_contents[digest],
+            sources=self.options.sources,
         )
         self._progress = JobProgress(self.options.shards)
         self._alert_states = AlertStates(self._files)
@@ -257,7 +262,7 @@ class Pipeline:
             self.batch_id,
             self.watermark_ms,
             batch.clock_ms,
-            reads_events=len(batch.events) > 0,
+            reads=tuple(len(part) > 0 for part in self._of_sources(batch.events).values()),
             has_tick=batch.has_tick,
         )
         pin = self._pins.pin(start, self.snapshot)
@@ -269,14 +274,19 @@ class Pipeline:
         for stage, _ in stages:
             for chunk in stage.rows.rest():
                 rows += chunk
-        newest_ms = self._newest([stage.counts.newest_ms for stage, _ in stages])
+        read = EventCounts()
+        for stage, _ in stages:
+            read.add(
+                EventCounts(newest_ms=stage.counts.newest_ms, by_source=stage.counts.by_source)
+            )
+        newest_ms = read.newest_ms
         # What the first stage has counted is sent to the first shard.
         wanted = set(range(1 if stages else 0))
         if any(stage.calls_every_shard for stage, _ in stages):
             wanted = set(range(self.options.shards))
         asked = list(questions(self._rules(pin), self.asked, self.options.shards)) if stages else []
         wanted |= {shard for shard, _ in asked}
-        called, found = self._shards(pin, newest_ms, wanted, blocks, asked)
+        called, found = self._shards(pin, read, wanted, blocks, asked)
         rows += found
         for stage, _ in stages:
             called[0].counts.add(stage.counts)
@@ -304,6 +314,7 @@ class Pipeline:
         before = self._alert_states.before(record.batch_id)
         self.alerts = alerted(listed, statuses, rules, before, end).state
         self._alert_states.keep(record.batch_id, self.alerts, rules)
+        self._progress.sources_ms = self._pins.keep(pin, statuses)
         return listed.rows
 
     def _rules(self, pin: Pin) -> RuleSet:
@@ -345,10 +356,14 @@ class Pipeline:
             yield KeyStage(rules, settings, clock, has_tick=True), []
         if batch.reads_ms is not None:
             yield KeyStage(rules, settings, clock, EventCounts(newest_ms=batch.reads_ms)), []
-        size = -(-len(events) // partitions)
-        for partition in range(partitions if len(events) else 0):
-            part = events[partition * size : (partition + 1) * size]
-            stage = KeyStage(rules, settings, clock)
+        parts = [
+            (source, part[size * partition : size * (partition + 1)])
+            for source, part in self._of_sources(events).items()
+            if (size := -(-len(part) // partitions))
+            for partition in range(partitions)
+        ]
+        for partition, (source, part) in enumerate(parts):
+            stage = KeyStage(rules, settings, clock, source=source)
             blocks: list[tuple[int, EventBlock]] = []
             middle = len(part) // 2
             for begin, end in ((0, middle), (middle, len(part))):
@@ -359,6 +374,14 @@ class Pipeline:
                         frame = frame.with_columns(pl.lit(batch.clock_ms, pl.Int64).alias(TIME))
                     blocks += stage.blocks(frame, position)
             yield stage, blocks
+
+    def _of_sources(self, events: Events) -> dict[str, Events]:
+        """Return the events by the names of their sources; all of one that has none."""
+        if isinstance(events, pl.DataFrame) or not self.options.sources:
+            return {"": events}
+        return {
+            name: [each for each in events if each[SOURCE] == name] for name in self.options.sources
+        }
 
     def _frame(self, events: Events) -> pl.DataFrame:
         time_column = self.stream.event_time_column
@@ -372,20 +395,21 @@ class Pipeline:
         for event in events:
             is_usable = event.get(MALFORMED) is None and event.get(FUTURE) is None
             time_ms = event.get(time_column) if is_usable else None
-            rows.append({TIME: time_ms, MALFORMED: None, FUTURE: None, **event})
+            columns = {name: value for name, value in event.items() if name != SOURCE}
+            rows.append({TIME: time_ms, MALFORMED: None, FUTURE: None, **columns})
         return pl.DataFrame(rows, schema=schema)
 
     def _shards(
         self,
         pin: Pin,
-        newest_ms: int | None,
+        read: EventCounts,
         wanted: set[int],
         blocks: Sequence[tuple[int, EventBlock]],
         asked: Sequence[tuple[int, KeyQuestion]],
     ) -> tuple[dict[int, ShardStatus], list[OutputRow]]:
         called = {}
         rows: list[OutputRow] = []
-        clock = pin.clock.having_read(newest_ms)
+        clock = pin.clock.having_read(read.newest_ms, read.by_source)
         for shard, state in enumerate(self.states):
             arrived = [block for number, block in blocks if number == shard]
             wake_ms = self._wakes[shard]

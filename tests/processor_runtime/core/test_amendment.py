@@ -6,8 +6,7 @@ import pytest
 
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.driver.amendment import NothingToSkip, set_aside, skip, versions_with_code
-from processor_runtime.driver.batch_record import BatchRecords
-from processor_runtime.driver.pinning import RECORDS_KEPT
+from processor_runtime.driver.batch_record import RECORDS_KEPT, BatchRecords
 from tests.letters import (
     absence,
     contents,

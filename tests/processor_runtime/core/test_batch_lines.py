@@ -3,7 +3,7 @@
 from typing import Any
 
 from processor_runtime.batch_lines import BatchLines
-from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
+from processor_runtime.driver.job_status import JobStatus, SourceStatus, Totals, VersionStatus
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 from processor_runtime.schedule.timeline import Timeline
 
@@ -77,3 +77,24 @@ def test_events_that_could_not_be_read_come_first() -> None:
     assert malformed.startswith(f"2,000 of 2,000 events could not be read: {reason}. Add `error`")
     assert errors.startswith("1 errors of rules that failed on an event. Add `error`")
     assert read == "2,000 events read: no matches, 2,001 errors, 1 late"
+
+
+def test_the_source_that_holds_time_back_is_told_once_for_each_change() -> None:
+    lines, minute_ms = BatchLines(), 60_000
+
+    def told(left_ms: int | None, right_ms: int, idle_since_ms: int | None = None) -> list[str]:
+        sources = (SourceStatus("left", left_ms, idle_since_ms), SourceStatus("right", right_ms))
+        said = lines.lines(status(0, sources=sources), FIRST, FIRST, now_seconds=100.0)
+        return [line for line in said if line.startswith("time waits")]
+
+    left, right = (
+        "time waits for the source left: newest",
+        "time waits for the source right: newest",
+    )
+    assert told(None, 0) == [f"{left} nothing yet, another has come to 1970-01-01T00:00:00.000Z"]
+    assert told(None, minute_ms) == []
+    assert told(minute_ms, minute_ms + 59_999) == []
+    times = "1970-01-01T00:01:00.000Z, another has come to 1970-01-01T00:03:00.000Z"
+    assert told(minute_ms, 3 * minute_ms) == [f"{left} {times}"]
+    assert told(3 * minute_ms, minute_ms) == [f"{right} {times}"]
+    assert told(minute_ms, 3 * minute_ms, idle_since_ms=7) == []

@@ -187,7 +187,7 @@ def test_silence_is_told_as_long_as_event_time_follows_the_clock() -> None:
     silence = Silence(1_000)
     told = []
     for clock_ms, reads in ((0, True), (600, False), (1_200, False), (1_800, True), (2_000, False)):
-        silence.event_time_ms(BatchStart(0, 0, clock_ms, reads_events=reads, has_tick=True))
+        silence.event_time_ms(BatchStart(0, 0, clock_ms, reads=(reads,), has_tick=True))
         told.append(silence.since_ms)
     assert told == [None, None, 0, None, None]
 
@@ -198,7 +198,7 @@ def test_a_clock_that_is_set_back_makes_the_wait_begin_anew() -> None:
     silence.event_time_ms(BatchStart(0, 0, hour_ms))
     # The clock is set back by an hour. Nothing has been heard for as long as it takes.
     told = [
-        silence.event_time_ms(BatchStart(number, 0, clock_ms, reads_events=False, has_tick=True))
+        silence.event_time_ms(BatchStart(number, 0, clock_ms, reads=(False,), has_tick=True))
         for number, clock_ms in enumerate(range(1_000, 8_000, 1_000), start=1)
     ]
     assert told == [None, None, None, None, None, 5_000, 6_000]

@@ -31,7 +31,8 @@ def loaded(text: str, tmp_path: Path) -> JobFile:
 def test_the_minimal_example_is_a_job(tmp_path: Path) -> None:
     job = loaded(EXAMPLES[0], tmp_path)
     assert set(yaml.safe_load(EXAMPLES[0])) == {
-        name for name, field in JobFile.model_fields.items() if field.is_required()
+        "source",
+        *(name for name, field in JobFile.model_fields.items() if field.is_required()),
     }
     shown = (job.trigger.processing_time_ms, job.time.by, job.on_error)
     assert shown == (1_000, "event", "quarantine")
@@ -40,7 +41,10 @@ def test_the_minimal_example_is_a_job(tmp_path: Path) -> None:
 def test_the_full_example_is_a_job(tmp_path: Path) -> None:
     job = loaded(EXAMPLES[1], tmp_path)
     assert len(EXAMPLES) == 2
-    assert 'password="from the environment"' in job.source.options["kafka.sasl.jaas.config"]
+    assert (
+        'password="from the environment"'
+        in job.placed_sources[0][1].options["kafka.sasl.jaas.config"]
+    )
     assert job.spark_settings == {
         "spark.executor.memory": "4g",
         "spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0",

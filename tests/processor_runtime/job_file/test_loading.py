@@ -108,8 +108,8 @@ def test_variables_are_replaced_in_values(tmp_path: Path) -> None:
     read = source(format="orc", path="/d", options=options, max_files_per_batch="${FILES}")
     job = loaded(tmp_path, minimal(**read), {"SECRET": "${hush}", "FILES": "7"})
     replaced = {"password": "<${hush}>", "${SECRET}": "${SECRET}", "n": "5", "flag": "true"}
-    assert job.source.options == replaced
-    assert job.source.max_files_per_batch == 7
+    assert job.placed_sources[0][1].options == replaced
+    assert job.placed_sources[0][1].max_files_per_batch == 7
 
 
 def test_a_variable_that_is_not_set_is_named_with_its_place(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_values_of_the_environment_are_in_no_message_and_no_text_of_the_job(tmp_
         secrets,
     )
     assert "hush" not in f"{job!r} {job}"
-    assert job.source.options["kafka.password"] == "hush-hush"
+    assert job.placed_sources[0][1].options["kafka.password"] == "hush-hush"
 
 
 REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
@@ -189,8 +189,8 @@ def test_packages_of_all_parts_are_one_setting_of_spark(tmp_path: Path) -> None:
 
 
 def test_headers_are_asked_for_if_they_are_used(tmp_path: Path) -> None:
-    options = loaded(tmp_path, minimal(**kafka(columns={"h": "headers"}))).source.reader_options
-    assert options["includeHeaders"] == "true"
+    ((_, source),) = loaded(tmp_path, minimal(**kafka(columns={"h": "headers"}))).placed_sources
+    assert source.reader_options["includeHeaders"] == "true"
 
 
 def test_a_job_uses_delay_and_order_of_its_stream_unless_it_says_others(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_sparks_connector_is_used_where_it_is_named(
     job = loaded(tmp_path, minimal(**kafka() | {"outputs": [KAFKA_OUTPUT]} | changes))
     (output,) = job.outputs
     assert isinstance(output, KafkaOutput)
-    assert [job.source.connector, output.connector] == connectors
+    assert [job.placed_sources[0][1].connector, output.connector] == connectors
 
 
 def test_events_of_kafka_are_ordered_by_their_place_if_nothing_else_is_said(tmp_path: Path) -> None:

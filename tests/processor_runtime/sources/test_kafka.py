@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.source import Source
-from processor_runtime.spark.sources import EventsWanted, SourceError, rows_of
+from processor_runtime.spark.sources import EventsWanted, SourceError, rows_of, stream_frames
 from processor_runtime.spark.sources.columns import stream_schema
 from tests.processor_runtime.sources.streams import Event, events_of, malformed, stream
 
@@ -38,7 +38,9 @@ def records(spark: SparkSession, *values: bytes | None) -> DataFrame:
 
 def read(frame: DataFrame, source: Source, definition: StreamDefinition) -> list[Event]:
     wanted = EventsWanted(definition.event_time_column)
-    return events_of(*rows_of(frame, source, stream_schema(definition), wanted))
+    return events_of(
+        *rows_of(frame, source, stream_schema(definition), stream_frames(definition, wanted))
+    )
 
 
 def test_a_value_of_json_becomes_the_columns_of_the_stream_in_their_order_and_types(

@@ -39,11 +39,11 @@ def kafka() -> Iterator[Brokers]:
 def events(
     kafka: Brokers, *ranges: tuple[Any, ...], has_places: bool = True, skips_null: bool = False
 ) -> list[Any]:
-    """Return the events of ranges: topic, partition, begin, end, tick."""
+    """Return the events of ranges: topic, partition, begin, end."""
     columns = pa.schema([*INSIDE, *((name, kind) for name, (_, kind) in BESIDE.items())])
     frames = EventFrames.of_schema(columns, "written", has_places=has_places)
     read = KafkaEvents(ReadingRules(kafka.settings), JsonValues(INSIDE), BESIDE, frames, skips_null)
-    names = ["topic", "partition", "begin", "end", "_tick"]
+    names = ["topic", "partition", "begin", "end"]
     rows = [dict(zip(names, each, strict=True)) for each in ranges]
     found = read([pa.RecordBatch.from_pylist(rows)], lambda: NOW_MS)
     return [event for frame in found for event in frame.to_dicts()]
@@ -55,9 +55,8 @@ def test_a_record_is_read_with_everything_that_kafka_knows_of_it(kafka: Brokers)
     values = [b'{"n": 7}', None]
     kafka.give("whole", 1, *values, key=b"k\xff", headers=headers, timestamp=AT)
 
-    tick, first, second = events(kafka, ("whole", 1, 0, 2, 0), (None, None, None, None, 1))
+    first, second = events(kafka, ("whole", 1, 0, 2))
 
-    assert tick["_tick"] == 1
     assert first == {
         "_time_ms": AT,
         "n": 7,
@@ -88,7 +87,7 @@ def test_a_bad_record_among_many_is_the_only_one_that_is_malformed(kafka: Broker
     kafka.give("many", 0, *good, b"{broken", *good, timestamp=AT)
     kafka.give("many", 1, *good, timestamp=AT)
 
-    found = events(kafka, ("many", 0, 0, 1_001, 0), ("many", 1, 0, 500, 0), has_places=False)
+    found = events(kafka, ("many", 0, 0, 1_001), ("many", 1, 0, 500), has_places=False)
 
     assert "_place_in_kafka" not in found[0]
     (bad,) = (event for event in found if event["_malformed"])
@@ -107,6 +106,6 @@ def test_a_bad_record_among_many_is_the_only_one_that_is_malformed(kafka: Broker
 def test_values_that_are_null_are_left_out_if_the_job_says_so(kafka: Brokers) -> None:
     kafka.create("tombs", 1)
     kafka.give("tombs", 0, b'{"n": 1}', None, b"", None, b'{"n": 2}', None, timestamp=AT)
-    found = events(kafka, ("tombs", 0, 0, 6, 0), skips_null=True)
+    found = events(kafka, ("tombs", 0, 0, 6), skips_null=True)
     assert [event["n"] for event in found] == [1, None, 2]
     assert malformed(found[1])["offset"] == 2

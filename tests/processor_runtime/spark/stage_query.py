@@ -28,6 +28,7 @@ from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.micro_batches import MicroBatches
 from processor_runtime.spark.plan.frames import (
+    PlannedSource,
     StagePlan,
     TimeRules,
     output_rows,
@@ -121,4 +122,6 @@ class StageQuery:
             filters=self.filters,
         )
         events = read_source(self.spark, source, self.stream, EventsWanted(time.column))
-        return output_rows(events.frame, events.read, time.watermark_delay_ms, plan)
+        return output_rows(
+            [PlannedSource(events.frame, events.read)], time.watermark_delay_ms, plan
+        )

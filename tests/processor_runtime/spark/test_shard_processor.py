@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 from pydantic_core import from_json
 from pyspark.sql.streaming.tws_tester import TwsTester
 
@@ -18,9 +19,17 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.timeline import Timeline, resolve
-from processor_runtime.spark.plan.block_rows import SCHEMA, counts_row, event_row, question_row
+from processor_runtime.sources.event_frames import EventFrames
+from processor_runtime.sources.row_events import RowEvents
+from processor_runtime.spark.plan.block_rows import (
+    SCHEMA,
+    Received,
+    counts_row,
+    event_row,
+    question_row,
+)
 from processor_runtime.spark.plan.shard_processor import ShardProcessor
-from processor_runtime.spark.plan.stages import STATUS, ShardStageTask
+from processor_runtime.spark.plan.stages import STATUS, KeyStageTask, ShardStageTask
 from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -172,3 +181,22 @@ def test_a_job_matches_up_to_the_newest_time_of_all_partitions_and_needs_no_time
     assert read_status(rows["output"].iloc[-1]).counts.newest_ms == 1_111
     assert matches(shard.send(event("a", 1_012), event("b", 1_015), newest_ms=[1_115])) == []
     assert matches(shard.send(newest_ms=[1_117])) == [{"a": ["a1012"], "b": ["b1015"]}]
+
+
+def test_sources_that_are_read_in_one_task_have_other_places_and_tell_of_themselves() -> None:
+    given = OneShard(processor("p", version(1, sequence("ab")))).given
+    columns = pa.schema([(n, pa.string()) for n in ("user", "name")] + [("ts", pa.int64())])
+    batch = pa.RecordBatch.from_pylist(
+        [{"user": "u", "name": "a", "price": 1, "ts": 1_000}],
+        columns.append(pa.field("price", pa.int64())),
+    )
+    frames = EventFrames.of_schema(batch.schema, "ts")
+    positions, told = [], []
+    for number, name in enumerate(("left", "right")):
+        task = KeyStageTask(RowEvents(frames), given, KeyStageSettings(1), (SHARD,), number, name)
+        for sent in task([batch]):
+            received = Received(sent.to_pandas().itertuples(index=False, name=None))
+            positions += [block.arrival.position for block in received.blocks]
+            told += [received.counts.by_source] if received.counts.events else []
+    assert positions == [0, 1 << 58]
+    assert told == [{"left": 1_000}, {"right": 1_000}]
