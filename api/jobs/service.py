@@ -224,6 +224,7 @@ def _take_fields(job: Job, heartbeat: Heartbeat) -> dict[str, int]:
     for name in _REPORTED:
         setattr(job, name, getattr(heartbeat, name))
     job.discovery = canonical_json(heartbeat.discovery.model_dump())
+    job.sources = canonical_json([each.model_dump() for each in heartbeat.sources])
     return history.take_over(job, heartbeat.counters)
 
 

@@ -28,9 +28,10 @@ class Counted:
 class Job(Counted, Record):
     """One job of a stream, through all its restarts, as its newest instance reports it.
 
-    Counters are totals since that instance started. `sequence` is that of its newest heartbeat,
-    `discovery` its `contract.reports.DiscoveryReport` as JSON, `failing_outputs` a list of
-    `OutputReport`, which stays after an end until another instance reports.
+    Counters are totals since that instance started. `sequence` is that of its newest heartbeat. As
+    JSON, `discovery` is its `contract.reports.DiscoveryReport`, `sources` a list of `SourceReport`
+    and `failing_outputs` one of `OutputReport`, which stays after an end until another instance
+    reports.
     """
 
     __tablename__ = "jobs"
@@ -61,6 +62,7 @@ class Job(Counted, Record):
     partial_matches: Mapped[int] = mapped_column(BigInteger, default=0)
     state_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     discovery: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")
+    sources: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")
     failing_outputs: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")
 
 

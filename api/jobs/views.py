@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +21,7 @@ from contract.service.jobs import (
     JobState,
     JobSummary,
     JobView,
+    SourceView,
 )
 
 
@@ -54,6 +56,7 @@ def job_views(
             properties=json.loads(job.properties),
             counters=counters(job),
             discovery=discovery_view(job),
+            sources=[_source_view(each) for each in json.loads(job.sources)],
             failing_outputs=json.loads(job.failing_outputs),
             versions=counted[job.id],
         )
@@ -84,6 +87,14 @@ def discovery_view(job: Job) -> DiscoveryView:
         error=report.error,
         unreadable=report.unreadable,
         problems=report.problems,
+    )
+
+
+def _source_view(report: dict[str, Any]) -> SourceView:
+    return SourceView(
+        name=report["name"],
+        newest_event_time=report["newest_event_ms"],
+        idle_since=report["idle_since_ms"],
     )
 
 

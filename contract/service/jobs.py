@@ -40,6 +40,16 @@ class DiscoveryView(Answer):
     problems: list[str] = Field(description="Why: the first of them.")
 
 
+class SourceView(Answer):
+    """One of several sources of a job."""
+
+    name: str
+    newest_event_time: Instant | None = Field(description="The newest event time read from it.")
+    idle_since: Instant | None = Field(
+        description="Since when it is idle; event time does not wait for it then."
+    )
+
+
 class JobView(JobSummary):
     """A job as it last reported itself."""
 
@@ -58,6 +68,10 @@ class JobView(JobSummary):
     )
     silent_since: Instant | None = Field(
         description="Since when its source is silent, as long as event time follows the clock."
+    )
+    sources: list[SourceView] = Field(
+        description="The sources of a job with several. Event time is that of the one furthest "
+        "behind, of those that are not idle."
     )
     events_per_second: float
     batch_duration_ms: int | None

@@ -118,6 +118,19 @@ def test_a_clock_that_is_set_back_makes_no_dead_job_look_well_and_a_start_the_cu
     assert len(instances) == REMEMBERED_INSTANCES
 
 
+def test_a_heartbeat_tells_how_far_each_source_has_come(job: ReportingJob) -> None:
+    assert job.view()["sources"] == []
+    told = {"name": "logins", "newest_event_ms": START_MS}, {"name": "clicks", "idle_since_ms": 0}
+    job.beat(epoch=1, sources=told)
+    at, begin = "2027-01-15T08:00:00.000Z", "1970-01-01T00:00:00.000Z"
+    assert job.view()["sources"] == [
+        {"name": "logins", "newest_event_time": at, "idle_since": None},
+        {"name": "clicks", "newest_event_time": None, "idle_since": begin},
+    ]
+    job.beat(epoch=1)
+    assert job.view()["sources"] == []
+
+
 def test_a_heartbeat_tells_what_makes_time_go_on_or_is_refused(job: ReportingJob) -> None:
     mode = {"time_mode": "events_or_clock"}
     for told, shown in (

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from cep.instants import iso_text
-from contract.reports import Counters, OutputReport
+from contract.reports import Counters, OutputReport, SourceReport
 from contract.service.tokens import Role
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard
@@ -114,6 +114,23 @@ def test_the_page_of_a_job_says_what_makes_its_time_go_on(
     silent_ms = reporting_job.now_ms() - 90_000
     go_on("clocksource silent since", time_mode="events_or_clock", silent_since_ms=silent_ms)
     go_on("clockevents take the time", time_mode="processing")
+
+
+def test_the_page_of_a_job_says_which_source_its_time_waits_for(
+    admin_page: Page, reporting_job: ReportingJob
+) -> None:
+    now_ms = reporting_job.now_ms()
+    logins = SourceReport(name="logins", newest_event_ms=now_ms)
+    payments = SourceReport(name="payments", newest_event_ms=now_ms - 300_000)
+    clicks = SourceReport(name="clicks", idle_since_ms=now_ms - 90_000)
+    reporting_job.run_batch(sources=[logins, payments, clicks])
+    admin_page.goto("/streams/logins/jobs/main")
+    rows = admin_page.get_by_role("table", name="Sources of this job").get_by_role("row")
+    expect(rows).to_have_count(4)
+    expect(rows.filter(has_text="payments")).to_contain_text("waits for this source")
+    expect(rows.filter(has_text="waits for this source")).to_have_count(1)
+    expect(rows.filter(has_text="clicks")).to_contain_text("none yet")
+    expect(rows.filter(has_text="clicks")).to_contain_text("idle since")
 
 
 def test_a_publisher_removes_a_job_that_has_stopped(

@@ -5,6 +5,7 @@ import { bytes, count, duration, millis, plural, shortCount, Time } from "../for
 import { now } from "../clock.js";
 import { HeldVersions } from "../job/held_versions.js";
 import { JobCharts } from "../job/charts.js";
+import { Sources } from "../job/sources.js";
 import { Starts } from "../job/starts.js";
 import { navigate, path, Link } from "../router.js";
 import { isSilent } from "../rules/standing.js";
@@ -53,6 +54,7 @@ function Job({ job }) {
       </p>`,
     )}
     <${Figures} job=${job} />
+    <${Sources} sources=${job.sources} />
     <${JobCharts} job=${job} />
     <${HeldVersions} job=${job} />
     <${Starts} jobId=${job.id} properties=${job.properties} />
