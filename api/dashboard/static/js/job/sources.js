@@ -28,6 +28,6 @@ const COLUMNS = [
 ];
 
 function standing(source) {
-  if (source.idle_since) return html`idle since <${Time} at=${source.idle_since} />`;
+  if (source.idle_since) return html`<span>idle since <${Time} at=${source.idle_since} /></span>`;
   return source.holds ? "waits for this source" : "";
 }
