@@ -55,7 +55,11 @@ def give(server: Any, stream: str, *amounts: float) -> None:
 def test_the_job_of_the_page_reads_a_redis_stream_once_and_goes_on_where_it_ended(
     server: Any, stream: str, tmp_path: Path
 ) -> None:
-    (page,) = (each.text for each in fences("docs/sources.md") if each.language == "yaml")
+    (page,) = (
+        each.text
+        for each in fences("docs/sources.md")
+        if each.language == "yaml" and each.heading == "Redis Streams"
+    )
     document = yaml.safe_load(page) | {"spark": job_document()["spark"]}
     document["source"]["options"]["maxRows"] = 2
     environment = {"REDIS_URL": URL, "REDIS_STREAM": stream}
