@@ -120,18 +120,17 @@ def lines(*amounts: int) -> Iterator[str]:
 @pytest.mark.nightly
 def test_a_job_names_a_csv_file_that_it_cannot_read(spark: SparkSession, folder: Path) -> None:
     csv = folder / "in" / "1.csv"
-    csv.write_text("amount,user,ts\n1,ana,2026-05-01T10:01:00Z\n", encoding="utf-8")
-    with pytest.raises(SourceError) as refused:
+    csv.write_text("user,user,ts\nana,1,2026-05-01T10:01:00Z\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"1\.csv: .*'user'"):
         run(spark, folder, "csv", header=True)
-    assert "/1.csv: CSV header does not conform to the schema" in str(refused.value)
-    assert "Expected: user but found: amount" in str(refused.value)
-    csv.write_text("".join(["user,amount,ts\n", *lines(1)]), encoding="utf-8")
+    # Columns are found by their names.
+    csv.write_text("amount,user,ts\n1,ana,2026-05-01T10:01:00Z\n", encoding="utf-8")
     run(spark, folder, "csv", header=True)
 
     cut = gzip.compress("".join(["user,amount,ts\n", *lines(2, 3, 4)]).encode())
     packed = folder / "in" / "2.csv.gz"
     packed.write_bytes(cut[:-9])
-    with pytest.raises(SourceError, match=r"2\.csv\.gz: .*Unexpected end of input stream"):
+    with pytest.raises(SourceError, match=r"2\.csv\.gz: Truncated compressed stream"):
         run(spark, folder, "csv", header=True)
     packed.write_bytes(cut)
     run(spark, folder, "csv", header=True)

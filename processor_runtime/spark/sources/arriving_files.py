@@ -67,6 +67,8 @@ class ArrivingFiles:
         number: int = 0,
     ) -> None:
         self._number = number
+        # Percept's own readers report a file that they skip, and may have read a part of it.
+        self._reports_corrupt = not source.is_read_without_spark
         self._format = source.format
         self._names: Mapping[str, str] = {name: own for own, name in source.columns.items()}
         self._files = files
@@ -108,15 +110,18 @@ class ArrivingFiles:
         except EmptyFile as error:
             return [(f"{error}. {_TOO_EARLY}", False)]
         except UnreadableFile as error:
-            return [self._unread(error)]
+            return self._unread(error)
         return [] if columns is None else list(self._misfits(uri, columns))
 
-    def _unread(self, error: UnreadableFile) -> tuple[str, bool]:
+    def _unread(self, error: UnreadableFile) -> list[tuple[str, bool]]:
         option = _MISSING if isinstance(error, MissingFile) else _CORRUPT
         if self._skips[option]:
-            return f"{error}. It is skipped, as {option} says", False
+            if option == _CORRUPT and not self._reports_corrupt:
+                return []
+            return [(f"{error}. It is skipped, as {option} says", False)]
         mend = "Put it back" if option == _MISSING else MEND
-        return f"{error}. {mend}; or have it skipped with source.options: {{{option}: true}}", True
+        remedy = f"{mend}; or have it skipped with source.options: {{{option}: true}}"
+        return [(f"{error}. {remedy}", True)]
 
     def _misfits(self, uri: str, columns: T.StructType) -> Iterator[tuple[str, bool]]:
         misfits = file_misfits(columns, self._read, self._format, frozenset(directory_texts(uri)))
