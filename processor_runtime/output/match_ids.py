@@ -1,7 +1,9 @@
 """The ids of what is found: hashes of it, so that it has the same id whenever it is found again.
 
 version and kind ──rule_digest──┐
-times, key and events ──find_digests──┴──MatchIds──► ids, of which equal finds have different ones
+times, key and events ──find_digest──┴──MatchIds──► ids, of which equal finds have different ones
+
+Those of many finds come from compiled code, `compiled.blake2b`.
 
 What several rules find is hashed once for all of them. An id is the exclusive or of both hashes:
 to make a find that has the id of another one, a hash must be inverted, as if both were hashed
@@ -10,9 +12,10 @@ together.
 Source: RFC 7693, "The BLAKE2 Cryptographic Hash and Message Authentication Code".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from sys import byteorder
 from typing import Final
 
 import numpy as np
@@ -30,13 +33,12 @@ def rule_digest(processor_id: str, version: int, kind: str) -> bytes:
     return _digest(f"{processor_id}\0{version}\0{kind}".encode())
 
 
-def find_digests(texts: Iterable[bytes | memoryview]) -> list[bytes]:
-    """Return the hashes of what was found: begin and end in milliseconds, key and events as JSON.
+def find_digest(text: bytes) -> bytes:
+    """Return the hash of what was found.
 
-    Args:
-        texts: of each find these four, with a comma behind each of the first two.
+    `text`: begin and end in milliseconds, with a comma behind each, then key and events as JSON.
     """
-    return [_digest(text) for text in texts]
+    return _digest(text)
 
 
 def as_numbers(digests: Iterable[bytes]) -> Digests:
@@ -44,7 +46,7 @@ def as_numbers(digests: Iterable[bytes]) -> Digests:
     return np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
 
 
-def _digest(text: bytes | memoryview) -> bytes:
+def _digest(text: bytes) -> bytes:
     return blake2b(text, digest_size=DIGEST_BYTES).digest()
 
 
@@ -57,33 +59,45 @@ class MatchIds:
     """
 
     _counts: dict[bytes, int] = field(default_factory=dict)
-    """How often each id has come."""
+    """How often ids have come that are not in `_unique`."""
+    _unique: list[bytes] = field(default_factory=list)
+    """Ids of which each has come once, one after the other."""
+    _halves: set[int] = field(default_factory=set)
+    """A number of each: where it is new, so is the id. Clients can make different ids share one."""
 
     def match_id(self, of_rule: bytes, of_find: bytes) -> str:
         """Return the id of a find, 32 hexadecimal digits.
 
         Args:
             of_rule: what `rule_digest` returned.
-            of_find: what `find_digests` did.
+            of_find: what `find_digest` did.
         """
-        together = int.from_bytes(of_rule) ^ int.from_bytes(of_find)
-        return self._numbered(together.to_bytes(DIGEST_BYTES)).hex()
+        together = int.from_bytes(of_rule, byteorder) ^ int.from_bytes(of_find, byteorder)
+        half = together & 0xFFFF_FFFF_FFFF_FFFF
+        return self._assigned(together.to_bytes(DIGEST_BYTES, byteorder), [half]).hex()
 
     def ids(self, of_rules: Digests, of_finds: Digests) -> bytes:
         """Return the ids of many finds, `DIGEST_BYTES` each, one after the other."""
-        together = (of_rules ^ of_finds).tobytes()
-        ids = [
-            together[begin : begin + DIGEST_BYTES]
-            for begin in range(0, len(together), DIGEST_BYTES)
-        ]
-        new = dict.fromkeys(ids, 1)
-        if len(new) == len(ids) and self._counts.keys().isdisjoint(new):
-            self._counts |= new
-            return together
-        return b"".join(map(self._numbered, ids))
+        together = of_rules ^ of_finds
+        return self._assigned(together.tobytes(), together[:, 0].tolist())
+
+    def _assigned(self, ids: bytes, halves: Sequence[int]) -> bytes:
+        known = len(self._halves)
+        self._halves.update(halves)
+        if len(self._halves) == known + len(halves):
+            self._unique.append(ids)
+            return ids
+        for unique in self._unique:
+            self._counts |= dict.fromkeys(_each(unique), 1)
+        self._unique.clear()
+        return b"".join(map(self._numbered, _each(ids)))
 
     def _numbered(self, first: bytes) -> bytes:
         """Count an id; return it, or another one if it has come before."""
         number = self._counts.get(first, 0)
         self._counts[first] = number + 1
         return _digest(first + number.to_bytes(4, "big")) if number else first
+
+
+def _each(ids: bytes) -> Iterator[bytes]:
+    return (ids[begin : begin + DIGEST_BYTES] for begin in range(0, len(ids), DIGEST_BYTES))

@@ -4,7 +4,6 @@ RuleVersions, Matches, outputs ──MatchPieces──► texts to be hashed · 
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from cep.compiling import Ints
 from processor_runtime.output.arrow_texts import borders_of, bytes_of, series_texts, texts
 from processor_runtime.output.events.unusable_events import EARLIEST_MS, LATEST_MS
+from processor_runtime.output.match_ids import Digests
 from processor_runtime.output.match_tables import Matches, RuleVersions
 from processor_runtime.rows.json_text import plain_json_text
 
@@ -84,16 +84,16 @@ class MatchPieces:
         times = self.times_ms
         return not len(times) or bool(times.min() >= EARLIEST_MS and times.max() <= LATEST_MS)
 
-    def find_texts(self, finds: Ints) -> list[memoryview]:
-        """Return the texts of some matches that are hashed; see `match_ids.find_digests`."""
+    def find_digests(self, finds: Ints) -> Digests:
+        """Return the hashes of some matches; see `match_ids.find_digest`."""
         # Only here, as numba is an extra, and takes half a second to import.
+        from processor_runtime.output.compiled.blake2b import blake2b_many  # noqa: PLC0415
         from processor_runtime.output.compiled.joining import join_octets, joined_sizes  # noqa: PLC0415
 
         firsts = self.times, self.keys, self.events
         pieces = np.stack([first + finds for first in firsts], axis=1).ravel()
         begins = joined_sizes(self.borders, pieces, np.arange(len(finds) + 1) * len(firsts))
-        data = join_octets(self.data, self.borders, pieces, int(begins[-1])).data
-        return [data[begin:end] for begin, end in pairwise(begins.tolist())]
+        return blake2b_many(join_octets(self.data, self.borders, pieces, int(begins[-1])), begins)
 
     def lines(self, digests: bytes, of_finder: Ints, of_match: Ints, of_output: Ints) -> pa.Buffer:
         """Return the lines of rows; the end of the last line is left out.

@@ -19,7 +19,7 @@ from cep.processor import (
 )
 from cep.row_search.matched import MatchedRows
 from processor_runtime.output.events.chained_events import ChainedEvents, EventsByStep, StepEvents
-from processor_runtime.output.match_ids import MatchIds, find_digests, rule_digest
+from processor_runtime.output.match_ids import MatchIds, find_digest, rule_digest
 from processor_runtime.output.row_budget import RowBudget, check_size
 from processor_runtime.rows.event_block import EventTuple, event_time_ms
 from processor_runtime.rows.json_text import json_text, plain_json_text
@@ -123,7 +123,7 @@ class MatchRows:
         if isinstance(found.cell, MatchedRows) and not steps:
             # Without events nothing else tells them apart.
             text += str(found.cell.index)
-        (of_find,) = find_digests([text.encode()])
+        of_find = find_digest(text.encode())
         is_select = type(rule.function) is SelectExpressions
         write = plain_json_text if is_select else json_text
         for tag, value in self._outputs(rule, steps, found):

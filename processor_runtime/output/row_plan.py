@@ -16,7 +16,6 @@ from processor_runtime.output.match_ids import (
     DIGEST_BYTES,
     MatchIds,
     as_numbers,
-    find_digests,
     rule_digest,
 )
 from processor_runtime.output.match_pieces import MatchPieces
@@ -88,7 +87,7 @@ class RowPlan:
             part = slice(begin, end)
             places = self.of_finder[part], self.of_match[part]
             finds, find_places = np.unique(self.of_match[part], return_inverse=True)
-            of_finds = as_numbers(find_digests(pieces.find_texts(finds)))
+            of_finds = pieces.find_digests(finds)
             digests = ids.ids(of_rules[self.of_finder[part]], of_finds[find_places])
             if as_lines:
                 lines = pieces.lines(digests, *places, self.of_output[part])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cep.compiling import is_available
 from processor_runtime.output.events.unusable_events import EARLIEST_MS, LATEST_MS
-from processor_runtime.output.match_ids import MatchIds, find_digests, rule_digest
+from processor_runtime.output.match_ids import MatchIds, find_digest, rule_digest
 from processor_runtime.output.match_tables import Matches, RuleVersions
 from processor_runtime.output.row_columns import RowLines
 from processor_runtime.output.row_plan import RowPlan
@@ -71,7 +71,7 @@ def test_ids_and_lines_are_those_of_one_match_after_the_other(
             key, start_ms, end_ms, event = matches[place]
             written, events = plan.matches.keys[place].as_py(), plan.matches.events[place].as_py()
             of_rule = rule_digest(*FINDERS[finder], "match")
-            (of_find,) = find_digests([f"{start_ms},{end_ms},{written}{events}".encode()])
+            of_find = find_digest(f"{start_ms},{end_ms},{written}{events}".encode())
             assert line["match_id"] == one_by_one.match_id(of_rule, of_find)
             assert (line["processor_id"], line["version"]) == FINDERS[finder]
             assert (line["key"], line["events"], line["epoch"]) == ([key], {"a": [event]}, EPOCH)
