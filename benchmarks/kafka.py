@@ -316,7 +316,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="a file that gets the figures as JSON Lines")
     options = parser.parse_args()
     settings = {"spark.master": f"local[{os.cpu_count() or 1}]", "spark.ui.enabled": "false"}
-    spark = job_session("sources", settings)
+    spark = job_session("sources", settings, java_has_rows=False)
     spark.sparkContext.setLogLevel("OFF")
     for name in options.workloads:
         compare(spark, name, options)

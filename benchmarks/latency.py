@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="a file of JSON lines, for the plots")
     options = parser.parse_args()
     settings = {"spark.master": "local[2]", "spark.ui.enabled": "false"}
-    spark = job_session("latency", settings)
+    spark = job_session("latency", settings, java_has_rows=False)
     spark.sparkContext.setLogLevel("OFF")
     seconds = measured(spark, options)
     spark.stop()

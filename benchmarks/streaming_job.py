@@ -172,7 +172,9 @@ def main() -> None:
     options = parser.parse_args()
     parts = options.parts or ["throughput", "idle", "publish", "keys"]
     settings: dict[str, Any] = {"spark.master": f"local[{options.cores}]"}
-    spark = job_session("percept benchmark", settings | {"spark.ui.enabled": "false"})
+    spark = job_session(
+        "percept benchmark", settings | {"spark.ui.enabled": "false"}, java_has_rows=False
+    )
     # A job that is stopped is an error to Spark; what fails is raised here, too.
     spark.sparkContext.setLogLevel("OFF")
     if "throughput" in parts:

@@ -249,7 +249,7 @@ def main() -> None:
     while is_available() and not is_ready("cep.nfa_kernel"):
         time.sleep(1)  # a process compiles, which the first workload would be timed beside
     settings = {"spark.master": "local[2]", "spark.ui.enabled": "false"}
-    spark = job_session("peers", settings)
+    spark = job_session("peers", settings, java_has_rows=False)
     spark.sparkContext.setLogLevel("OFF")
     print("ratios: minimum / median / maximum of the rounds; 2 tasks each", flush=True)
     for name in names:
