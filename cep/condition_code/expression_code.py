@@ -131,6 +131,8 @@ class CodeWriter:
                 return _absolute(self._value(operand))
             case tree.Call(function=function, arguments=(left, right)):
                 return _computed(function, self._value(left), self._value(right))
+            case tree.Call(function=function) | tree.HigherOrderCall(function=function):
+                raise NotCompilable(f"{function} of values of earlier events")
             case _:
                 raise NotCompilable(f"{type(node).__name__.upper()} of an earlier event")
 
