@@ -124,6 +124,14 @@ def test_a_distance_is_that_of_the_chord(a: float, x: float, b: float, y: float)
     assert math.isclose(found, expected, rel_tol=1e-6, abs_tol=1e-6 if found < 1.9e7 else 1)
 
 
+@given(st.lists(st.tuples(st.floats(-91, 91), _LONGITUDES), min_size=1, max_size=20))
+def test_distances_in_columns_are_the_same_to_the_bit(points: list[tuple[float, float]]) -> None:
+    schema = Schema.from_ddl("lat DOUBLE, lon DOUBLE, n BIGINT")
+    rows = [{"lat": lat, "lon": lon, "n": None if lat < -90 else 7} for lat, lon in points]
+    values_of("GEO_DISTANCE(lat, lon, 52.5, n)", rows, schema)
+    values_of("GEO_DISTANCE(52, 13e0, lon / 6, lat)", rows, schema)
+
+
 def test_a_distance_that_others_have_published() -> None:
     """Trino's documentation of great_circle_distance, whose radius is 6371.01 km."""
     found = geo_distance(36.12, -86.67, 33.94, -118.40)

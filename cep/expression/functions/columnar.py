@@ -11,6 +11,7 @@ from datetime import datetime
 
 import polars as pl
 
+from cep.expression.functions.mathematics import EARTH_RADIUS, MAX_LATITUDE
 from cep.expression.functions.operands import (
     NAIVE,
     Column,
@@ -271,6 +272,43 @@ def convert_timezone(columns: tuple[Column, ...]) -> pl.Expr:
     return pl.when(local.is_between(_FIRST_MOMENT, _LAST_MOMENT)).then(local)
 
 
+_TRUNCATION = {
+    "YEAR": "1y",
+    "QUARTER": "1q",
+    "MONTH": "1mo",
+    "WEEK": "1w",
+    "DAY": "1d",
+    "HOUR": "1h",
+    "MINUTE": "1m",
+    "SECOND": "1s",
+    "MILLISECOND": "1ms",
+    "MICROSECOND": "1us",
+}
+
+
+def date_trunc(columns: tuple[Column, ...]) -> pl.Expr:
+    """The unit is a constant; weeks of polars begin on Monday, too."""
+    unit, moment = columns
+    cut = as_naive(moment).dt.truncate(_TRUNCATION[unit.constant.upper()])
+    return cut.dt.replace_time_zone("UTC") if moment.kind is Kind.TIMESTAMP else cut
+
+
+def geo_distance(columns: tuple[Column, ...]) -> pl.Expr:
+    """Rust and Python ask the same library for sines, so the same steps give the same bits."""
+    return computed_once(columns, pl.Float64(), _haversine)
+
+
+def _haversine(columns: tuple[Column, ...]) -> pl.Expr:
+    degrees = [as_double(column) for column in columns]
+    one, x, other, y = (each.radians() for each in degrees)
+    up, along = ((other - one) / 2).sin(), ((y - x) / 2).sin()
+    half = up * up + one.cos() * other.cos() * (along * along)
+    distance = 2 * EARTH_RADIUS * half.clip(upper_bound=1.0).sqrt().arcsin()
+    are_finite = pl.all_horizontal(each.is_finite() for each in degrees)
+    are_between_poles = (degrees[0].abs() <= MAX_LATITUDE) & (degrees[2].abs() <= MAX_LATITUDE)
+    return pl.when(are_finite & are_between_poles).then(distance)
+
+
 def bits(
     operation: Callable[[pl.Expr, pl.Expr], pl.Expr],
 ) -> Callable[[tuple[Column, ...]], pl.Expr]:
@@ -364,6 +402,9 @@ def array_contains(columns: tuple[Column, ...]) -> pl.Expr | None:
     stored = _compared(array)
     if stored is None or item.kind is not (array.data_type.element or OTHER).computed.kind:
         return None
+    if item.constant is not None:
+        equal = pl.element() == pl.lit(item.constant)
+        return array.expression.cast(stored).list.agg(equal.any(ignore_nulls=False))
 
     def form(columns: tuple[Column, ...]) -> pl.Expr:
         elements = columns[0].expression.cast(stored)
@@ -383,7 +424,8 @@ def arrays_overlap(columns: tuple[Column, ...]) -> pl.Expr | None:
 
     def form(columns: tuple[Column, ...]) -> pl.Expr:
         one, other = (column.expression.cast(stored) for column in columns)
-        found = one.list.drop_nulls().list.set_intersection(other).list.len() > 0
+        both = one.list.set_intersection(other)
+        found = both.list.eval(pl.element().is_not_null()).list.any()
         are_filled = (one.list.len() > 0) & (other.list.len() > 0)
         is_unknown = ~found & are_filled & (_has_null(one) | _has_null(other))
         return pl.when(~is_unknown).then(found)
@@ -398,4 +440,4 @@ def _compared(array: Column) -> pl.DataType | None:
 
 
 def _has_null(array: pl.Expr) -> pl.Expr:
-    return array.list.drop_nulls().list.len() < array.list.len()
+    return array.list.eval(pl.element().is_null()).list.any()

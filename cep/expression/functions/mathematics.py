@@ -13,6 +13,9 @@ from cep.expression.values import Mismatch, Value, bigint
 EARTH_RADIUS = 6_371_008.8
 """Metres: the mean radius of the International Union of Geodesy and Geophysics."""
 
+MAX_LATITUDE = 90
+"""Degrees: the poles."""
+
 Real = Callable[..., float]
 
 
@@ -87,11 +90,11 @@ def geo_distance(
     formula.
     """
     degrees = (latitude, longitude, to_latitude, to_longitude)
-    if not all(map(math.isfinite, degrees)) or max(abs(latitude), abs(to_latitude)) > 90:  # noqa: PLR2004 - the poles
+    if not all(map(math.isfinite, degrees)) or max(abs(latitude), abs(to_latitude)) > MAX_LATITUDE:
         return None
     one, x, other, y = map(math.radians, degrees)
-    half = math.sin((other - one) / 2) ** 2
-    half += math.cos(one) * math.cos(other) * math.sin((y - x) / 2) ** 2
+    up, along = math.sin((other - one) / 2), math.sin((y - x) / 2)
+    half = up * up + math.cos(one) * math.cos(other) * (along * along)
     return 2 * EARTH_RADIUS * math.asin(math.sqrt(min(1.0, half)))
 
 

@@ -181,7 +181,15 @@ FUNCTIONS: dict[str, Function] = {
     "BIT_COUNT": _function(BIGINT, mathematics.bit_count, WHOLE),
     "SHIFTLEFT": _function(BIGINT, mathematics.shift_left, WHOLE, WHOLE),
     "SHIFTRIGHT": _function(BIGINT, mathematics.shift_right, WHOLE, WHOLE),
-    "GEO_DISTANCE": _function(DOUBLE, mathematics.geo_distance, NUMBER, NUMBER, NUMBER, NUMBER),
+    "GEO_DISTANCE": _function(
+        DOUBLE,
+        mathematics.geo_distance,
+        NUMBER,
+        NUMBER,
+        NUMBER,
+        NUMBER,
+        columnar=columnar.geo_distance,
+    ),
     # Texts
     "LOWER": _function(STRING, str.lower, TEXT, columnar=columnar.lower),
     "UPPER": _function(STRING, str.upper, TEXT, columnar=columnar.upper),
@@ -260,7 +268,9 @@ FUNCTIONS: dict[str, Function] = {
         part: _function(BIGINT, take, MOMENT, columnar=columnar.date_part(part))
         for part, take in calendar.PARTS.items()
     },
-    "DATE_TRUNC": Function(2, 2, truncated, calendar.date_trunc, checks={0: calendar.unit}),
+    "DATE_TRUNC": Function(
+        2, 2, truncated, calendar.date_trunc, columnar.date_trunc, checks={0: calendar.unit}
+    ),
     "TRUNC": _function(DATE, calendar.trunc, MOMENT, constant(calendar.date_unit)),
     "LAST_DAY": _function(DATE, calendar.last_day, MOMENT),
     "DATE_ADD": _function(DATE, calendar.date_add, MOMENT, WHOLE),

@@ -60,6 +60,7 @@ def lenient(spark: SparkSession) -> Any:
         spark.conf.unset(name)
 
 
+@pytest.mark.long
 def test_functions_mean_what_they_mean_in_spark(lenient: SparkSession) -> None:
     frame = lenient.createDataFrame([tuple(row.values()) for row in ROWS], DDL)
     columns = frame.selectExpr(
