@@ -96,7 +96,7 @@ class Function:
     checks: Mapping[int, Check] = field(default_factory=dict)
 
 
-MANY = 100
+MANY = 1_000
 
 
 def _function(
@@ -250,7 +250,7 @@ FUNCTIONS: dict[str, Function] = {
         DataType(Kind.ARRAY, element=STRING), json_path.json_object_keys, TEXT
     ),
     # Arrays
-    "ARRAY": Function(1, 1000, array_of, array.array, columnar.array, takes_null=True),
+    "ARRAY": Function(1, MANY, array_of, array.array, columnar.array, takes_null=True),
     "SIZE": Function(1, 1, of_array(BIGINT), array.size, columnar.size),
     "GET": Function(2, 2, element, array.get, columnar.get),
     "ELEMENT_AT": Function(2, 2, element, array.element_at, columnar.element_at),

@@ -344,8 +344,8 @@ class _Translation:
     def _parameter(self, parsed: exp.Placeholder) -> tree.Literal:
         given, span = self._given(parsed)
         if isinstance(given, tuple):
-            message = f"the parameter {parsed.name} is a list, which stands only behind IN"
-            hint = f"write IN :{parsed.name}, or LIKE ANY (:{parsed.name}) if it is of patterns"
+            message = f"the parameter {parsed.name} is a list, which is no value"
+            hint = f"write IN :{parsed.name}, LIKE ANY (:{parsed.name}) or ARRAY(:{parsed.name})"
             raise refusal(self.text, span, message, hint)
         return replace(given, span=span)
 
@@ -589,7 +589,8 @@ class _Translation:
             near = near_name(name, HigherOrderFunction)
             hint = FOREIGN_FUNCTIONS.get(name) or near or f"{_TAKING_LAMBDAS} take one"
             raise self._refused(parsed, f"{name} takes no lambda", hint)
-        arguments = self._operands(parsed, "expressions", ignored=("this",))
+        self._operands(parsed, ignored=("this", "expressions"))
+        arguments = tuple(node for each in parsed.expressions for node in self._arguments(each))
         span = (
             parsed.meta["start"],
             max([parsed.meta["end"] + 1, *(a.span[1] for a in arguments)]),
@@ -611,6 +612,15 @@ class _Translation:
                 return self._scalar_call(parsed, name, (target, moment), span, FUNCTIONS)
             case _:
                 return self._scalar_call(parsed, name, arguments, span, FUNCTIONS)
+
+    def _arguments(self, written: exp.Expr) -> tuple[Node, ...]:
+        """Return an argument of a function; a parameter that is a list stands for its values."""
+        if isinstance(written, exp.Placeholder):
+            given, span = self._given(written)
+            if isinstance(given, tuple):
+                self._count(len(given))
+                return tuple(replace(each, span=span) for each in given)
+        return (self.node(written),)
 
     def _scalar_call(
         self,
