@@ -55,6 +55,13 @@ def test_every_example_is_read_again_as_it_is_written() -> None:
         assert to_sql(Expression.parse(written).root) == written
 
 
+def test_lambdas_over_many_elements_are_evaluated_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cep.expression.evaluation.lambdas._ELEMENTS_AT_ONCE", 2)
+    for text in EXPRESSIONS:
+        if "->" in text:
+            values_of(text, ROWS)
+
+
 # IP addresses
 
 _BLOCKS = [
@@ -189,6 +196,10 @@ def test_hours_over_the_changes_of_clocks() -> None:
         ("EXISTS(tags)", "EXISTS takes an array and a lambda"),
         ("EXISTS(tags, (tag, n) -> n > 1)", "the lambda of EXISTS takes one variable"),
         ("EXISTS(tags, t -> EXISTS(ns, t -> t > 1))", "t is already the variable of the lambda"),
+        (
+            "EXISTS(tags, a -> EXISTS(tags, b -> EXISTS(tags, c -> EXISTS(tags, d -> d = a))))",
+            "lambdas are nested at most 3 deep",
+        ),
         ("UPPER(tag -> tag)", "UPPER takes no lambda"),
         ("a = 1 & b = 2", "& is no operator of SQL"),
         ("tags[0:1] = s", "[ ] takes one index"),

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from cep.executors.choice import choices_of, interpreted_rules
-from percept import BatchMatcher, Pattern, Schema, find_matches
+from percept import BatchMatcher, Pattern, Schema, find_matches, match_recognize
 from tests.matching.test_compiled_shapes import outcome
 
 SCHEMA = Schema.from_ddl(
@@ -93,6 +93,30 @@ def test_each_executor_finds_what_a_loop_does(more: str, *, is_compiled: bool) -
 
 
 def test_the_reason_for_python_names_the_function() -> None:
-    pattern = Pattern.begin("a").followed_by("b").where("GREATEST(LAST(a.ts), ts) = 3")
+    pattern = Pattern.begin("a").followed_by("b").where("SHIFTLEFT(a.ts, 2) = 3")
     (shape,) = BatchMatcher({"r": pattern}, schema=SCHEMA).matcher.shapes
-    assert "GREATEST of values of earlier events" in str(interpreted_rules(choices_of([shape])))
+    assert "SHIFTLEFT of values of earlier events" in str(interpreted_rules(choices_of([shape])))
+
+
+def test_a_clause_finds_the_same_and_measures_call_functions() -> None:
+    rows = events()
+    clause = f"""MATCH_RECOGNIZE (
+        PARTITION BY "user" ORDER BY ts
+        MEASURES A.ts AS first_ts, B.ts AS second_ts,
+            SIZE(FILTER(A.items, item -> item.price > 2)) AS dear,
+            EXISTS(B.tags, tag -> ARRAY_CONTAINS(A.tags, tag)) AS overlaps
+        AFTER MATCH SKIP TO NEXT ROW
+        PATTERN (A X*? B)
+        DEFINE A AS {FIRST}, B AS host ILIKE 'WEB%' AND {OFFICE}
+            AND EXISTS(A.tags, tag -> ARRAY_CONTAINS(tags, tag)))"""
+    frame = pl.DataFrame(rows, schema=SCHEMA.to_polars())
+    inputs: tuple[Any, ...] = (rows, frame)
+    for given in inputs:
+        found = match_recognize(clause, given, schema=SCHEMA).rows
+        assert sorted((first, second) for _, first, second, _, _ in found) == expected(
+            rows, overlaps=True
+        )
+        for _, first, _, dear, overlaps in found:
+            prices = [item["price"] or 0 for item in rows[first]["items"]]
+            assert dear == sum(price > 2 for price in prices)
+            assert overlaps is True

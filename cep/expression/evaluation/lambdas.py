@@ -12,6 +12,8 @@ import polars as pl
 
 from cep.expression.tree import HigherOrderFunction
 
+_ELEMENTS_AT_ONCE: Final = 1_000_000
+"""Nested lambdas multiply the elements, so they are not all in memory at a time."""
 # No column of an event has such a name.
 _ROW, _RESULT, _LENGTH = "\0row", "\0result", "\0length"
 
@@ -32,6 +34,10 @@ def applied(
     empty = pl.lit(_OF_NO_ELEMENT.get(function, []), dtype=result)
 
     def compute(rows: pl.Series) -> pl.Series:
+        count = rows.struct.field(elements).list.len().sum()
+        if count > _ELEMENTS_AT_ONCE and len(rows) > 1:
+            middle = len(rows) // 2
+            return pl.concat([compute(rows[:middle]), compute(rows[middle:])])
         frame = rows.struct.unnest().lazy().with_row_index(_ROW)
         sizes = frame.select(_ROW, pl.col(elements).list.len().alias(_LENGTH))
         each = frame.filter(pl.col(elements).list.len() > 0).explode(elements)

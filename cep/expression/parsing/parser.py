@@ -47,6 +47,7 @@ MAX_TREE_DEPTH = 64
 MAX_NODES = 10_000
 MAX_PATTERNS_SIZE = 10_000
 MAX_DIGITS = 38
+MAX_NESTED_LAMBDAS = 3
 
 _FUNCTION_NAMES = sorted({*FUNCTIONS, "COALESCE", "NULLIF", "IF"} - OPERATORS - UNWRITTEN)
 _ALLOWED = (
@@ -674,6 +675,9 @@ class _Translation:
         if name in self.variables:
             message = f"{name} is already the variable of the lambda around this one"
             raise self._refused(variable, message, "choose another name")
+        if len(self.variables) == MAX_NESTED_LAMBDAS:
+            message = f"lambdas are nested at most {MAX_NESTED_LAMBDAS} deep"
+            raise self._refused(variable, message, "each multiplies the elements to look at")
         self.variables.add(name)
         body = self.node(written[1].this)
         self.variables.remove(name)
