@@ -192,6 +192,8 @@ def test_hours_over_the_changes_of_clocks() -> None:
         ("DATE_FORMAT(ts, 'yyyy QQ')", "QQ is not supported in a pattern"),
         ("GET_JSON_OBJECT(j, '$.a[*]')", "there are no wildcards"),
         ("SPLIT(s, ',*')", "is found between any two characters"),
+        ("REGEXP_REPLACE(s, 'a*', '')", "is found between any two characters"),
+        ("REGEXP_REPLACE(s, 'a', '$x')", "$ stands before the number of a group"),
         ("REGEXP_EXTRACT(s, '(')", "malformed regular expression"),
         ("EXISTS(tags)", "EXISTS takes an array and a lambda"),
         ("EXISTS(tags, (tag, n) -> n > 1)", "the lambda of EXISTS takes one variable"),

@@ -230,6 +230,10 @@ FUNCTIONS: dict[str, Function] = {
     "REGEXP_EXTRACT": _function(
         STRING, text.regexp_extract, TEXT, constant(text.capturing), WHOLE, optional=1
     ),
+    "REGEXP_COUNT": _function(BIGINT, text.regexp_count, TEXT, constant(text.delimiter)),
+    "REGEXP_REPLACE": _function(
+        STRING, text.regexp_replace, TEXT, constant(text.delimiter), constant(text.replacement)
+    ),
     "LEVENSHTEIN": _function(BIGINT, text.levenshtein, TEXT, TEXT),
     "ASCII": _function(BIGINT, text.ascii_code, TEXT),
     "CHR": _function(STRING, text.character, WHOLE),

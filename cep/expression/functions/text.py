@@ -7,6 +7,7 @@ functions".
 import base64
 import binascii
 import hashlib
+import re
 import zlib
 from functools import lru_cache
 from typing import Any
@@ -176,6 +177,43 @@ def regexp_extract(text: str, pattern: str, group: int = 1) -> str | None:
     if found is None:
         return ""
     return found[group] or "" if 0 <= group <= capturing(pattern).groups else None
+
+
+def regexp_count(text: str, pattern: str) -> int:
+    """Return how often a regular expression is found, without overlaps."""
+    return sum(1 for _ in delimiter(pattern).finditer(readable(text)))
+
+
+def regexp_replace(text: str, pattern: str, instead: str) -> str | None:
+    """Return the text with what a regular expression finds replaced.
+
+    `$1` stands for what its first group has found; NULL if there is no such group, or beyond
+    `MAX_COMPUTED_TEXT` characters.
+    """
+    text, searched, others = readable(text), capturing(pattern), replacement(instead)
+    if any(isinstance(other, int) and other > searched.groups for other in others):
+        return None
+    parts, length, end = list[str](), 0, 0
+    for found in searched.finditer(text):
+        parts.append(text[end : found.start()])
+        parts += [other if isinstance(other, str) else found[other] or "" for other in others]
+        length, end = length + sum(map(len, parts[-len(others) - 1 :])), found.end()
+        if length > MAX_COMPUTED_TEXT:
+            return None
+    return _bounded("".join([*parts, text[end:]]))
+
+
+@lru_cache(maxsize=256)
+def replacement(text: str) -> tuple[str | int, ...]:
+    """Return the texts and numbers of groups that a replacement consists of.
+
+    Raises:
+        ValueError: it has a `$` without a number, or a backslash.
+    """
+    parts = re.split(r"\$(\d)", text)
+    if any(each in part for part in parts[::2] for each in "$\\"):
+        raise ValueError(f"'{text[:50]}' is no replacement: $ stands before the number of a group")
+    return tuple(int(part) if place % 2 else part for place, part in enumerate(parts))
 
 
 @lru_cache(maxsize=256)

@@ -88,7 +88,7 @@ FUNCTIONS: Final = {
         "WILDCARD": "write user LIKE 'a%'",
         "STRPOS INDEXOF FIND CHARINDEX": "write INSTR(user, 'a'), which counts from 1",
         "STRINGCONTAINS": "write CONTAINS(user, 'a')",
-        "REGEXP_REPLACE": "take a part of a text with REGEXP_EXTRACT(user, '^(a+)', 1)",
+        "REGEXP_SUBSTR REGEX_EXTRACT": "write REGEXP_EXTRACT(user, '^(a+)', 1)",
         "SQUARE": _POWER,
         "PREV LAG NEXT LEAD": (
             "name the step: LAST(step.field); PREV and NEXT stand in MATCH_RECOGNIZE"

@@ -72,6 +72,8 @@ export const FUNCTIONS = [
   ["SUBSTRING_INDEX", "text, delimiter, count", "what is before the n-th delimiter"],
   ["RLIKE", "text, pattern", "whether a regular expression is found"],
   ["REGEXP_EXTRACT", "text, pattern[, group]", "what a group of a regular expression matches"],
+  ["REGEXP_REPLACE", "text, pattern, other", "with what a regular expression finds replaced"],
+  ["REGEXP_COUNT", "text, pattern", "how often a regular expression is found"],
   ["LEVENSHTEIN", "text, other", "how many characters differ"],
   ["ASCII", "text", "the code point of the first character"],
   ["CHR", "n", "the character of a code"],
