@@ -15,6 +15,7 @@ from cep.expression.tree import (
     Aggregate,
     AggregateFunction,
     And,
+    Call,
     Comparison,
     ComparisonOperator,
     Field,
@@ -120,7 +121,9 @@ def met(part: Node, event: dict[str, Any]) -> dict[str, Any]:  # noqa: PLR0911 -
             return {column: _value(operator.mirrored, left, event.get(column))}
         case In(Field(path=(column,)), (Literal(value=value), *_)):
             return {column: _json(value)}
-        case Like(Field(path=(column,)), pattern):
+        case Like(Field(path=(column,)), pattern) | Like(
+            Call("LOWER", (Field(path=(column,)),)), pattern
+        ):
             return {column: pattern.replace("%", "").replace("_", "x")}
         case IsNull(Field(path=(column,))):
             return {column: None}

@@ -129,8 +129,14 @@ class CodeWriter:
                 return _negated(self._value(operand))
             case tree.Call(function="ABS", arguments=(operand,)):
                 return _absolute(self._value(operand))
+            case tree.Call(function="GREATEST", arguments=(left, right)):
+                return self._value(_better(ComparisonOperator.GREATER_OR_EQUAL, left, right))
+            case tree.Call(function="LEAST", arguments=(left, right)):
+                return self._value(_better(ComparisonOperator.LESS_OR_EQUAL, left, right))
             case tree.Call(function=function, arguments=(left, right)):
                 return _computed(function, self._value(left), self._value(right))
+            case tree.Call(function=function) | tree.HigherOrderCall(function=function):
+                raise NotCompilable(f"{function} of values of earlier events")
             case _:
                 raise NotCompilable(f"{type(node).__name__.upper()} of an earlier event")
 
@@ -209,6 +215,12 @@ def _in(operand: Fragment, items: Sequence[Fragment]) -> Fragment:
         raise NotCompilable("a long IN list of values that are computed")
     tests = [_compared(ComparisonOperator.EQUAL, operand, item) for item in items]
     return _connective(tests, op.OR, op.JUMP_IF_TRUE)
+
+
+def _better(operator: ComparisonOperator, left: Node, right: Node) -> Node:
+    """Return the choice between two values, of which one may be NULL."""
+    is_left = tree.Or((tree.IsNull(right), tree.Comparison(operator, left, right)))
+    return tree.Case(((is_left, left),), right)
 
 
 def _connective(operands: Sequence[Fragment], join: int, leave: int) -> Fragment:

@@ -1,7 +1,7 @@
 """Rebuilding trees: a node with other operands, and what follows from it.
 
 The parser takes the step name out of an aggregate's operand with it; `resolve` and `fold` make
-their trees with it.
+their trees with it, and `inference` gives the variables of lambdas their types.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from cep.expression import tree
 from cep.expression.tree import Node
+from cep.expression.types import DataType
 
 
 def rebuilt(  # noqa: PLR0911 - one line per kind of node
@@ -19,8 +20,10 @@ def rebuilt(  # noqa: PLR0911 - one line per kind of node
     The operand of an aggregate stays: it is evaluated on other events.
     """
     match node:
-        case tree.Literal() | tree.Field() | tree.Aggregate():
+        case tree.Literal() | tree.Field() | tree.Aggregate() | tree.Variable():
             return node
+        case tree.HigherOrderCall(array=array, body=body):
+            return replace(node, array=change(array), body=change(body))
         case (
             tree.And(operands=operands)
             | tree.Or(operands=operands)
@@ -44,8 +47,16 @@ def rebuilt(  # noqa: PLR0911 - one line per kind of node
             | tree.Like(operand=operand)
             | tree.RegexLike(operand=operand)
             | tree.Cast(operand=operand)
+            | tree.Member(operand=operand)
         ):
             return replace(node, operand=change(operand))
+
+
+def with_element_type(body: Node, variable: str, data_type: DataType) -> Node:
+    """Return the body of a lambda in which the type of its variable is known."""
+    if isinstance(body, tree.Variable):
+        return replace(body, data_type=data_type) if body.name == variable else body
+    return rebuilt(body, lambda child: with_element_type(child, variable, data_type))
 
 
 def without_step(node: Node) -> Node:

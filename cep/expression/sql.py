@@ -55,6 +55,12 @@ def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per ki
             return f"COALESCE({', '.join(map(to_sql, operands))})"
         case tree.Cast(operand=operand, data_type=data_type):
             return f"CAST({to_sql(operand)} AS {data_type})"
+        case tree.HigherOrderCall(function=function, array=array, variable=variable, body=body):
+            return f"{function}({to_sql(array)}, {quoted_name(variable)} -> {to_sql(body)})"
+        case tree.Variable(name=name):
+            return quoted_name(name)
+        case tree.Member(operand=operand, name=name):
+            return f"{_bracketed(operand)}.{quoted_name(name)}"
         case tree.Call(function="NEGATE", arguments=(operand,)):
             return f"-({to_sql(operand)})"
         case tree.Call(function=function, arguments=(left, right)) if function in OPERATORS:
@@ -88,7 +94,15 @@ def _bracketed(node: Node) -> str:
     text = to_sql(node)
     is_number = isinstance(node, tree.Literal) and isinstance(node.value, int | float | Decimal)
     simple = isinstance(
-        node, tree.Literal | tree.Field | tree.Aggregate | tree.Coalesce | tree.Cast
+        node,
+        tree.Literal
+        | tree.Field
+        | tree.Aggregate
+        | tree.Coalesce
+        | tree.Cast
+        | tree.Variable
+        | tree.Member
+        | tree.HigherOrderCall,
     )
     return text if simple and not (is_number and text.startswith("-")) else f"({text})"
 

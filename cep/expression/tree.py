@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from cep.expression.lists import ValueList
-from cep.expression.types import DataType
+from cep.expression.types import UNKNOWN, DataType
 
 Span = tuple[int, int]
 NOWHERE: Span = (0, 0)
@@ -66,6 +66,15 @@ _MIRRORED = {
     ComparisonOperator.GREATER: ComparisonOperator.LESS,
     ComparisonOperator.GREATER_OR_EQUAL: ComparisonOperator.LESS_OR_EQUAL,
 }
+
+
+class HigherOrderFunction(StrEnum):
+    """The functions that apply a lambda, `x -> body`, to each element of an array."""
+
+    EXISTS = "EXISTS"
+    FORALL = "FORALL"
+    FILTER = "FILTER"
+    TRANSFORM = "TRANSFORM"
 
 
 class AggregateFunction(StrEnum):
@@ -253,6 +262,39 @@ class Call:
     span: Span = field(default=NOWHERE, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class HigherOrderCall:
+    """`function(array, variable -> body)`: the body is evaluated for each element of the array.
+
+    Within the body, and nowhere else, `Variable(variable)` stands for the element. No lambda within
+    the body has a variable of the same name.
+    """
+
+    function: HigherOrderFunction
+    array: "Node"
+    variable: str
+    body: "Node"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The variable of a lambda; `data_type` is that of the elements, once the tree is resolved."""
+
+    name: str
+    data_type: DataType = UNKNOWN
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a struct that is computed: `items[0].price`; of a column it is a `Field`."""
+
+    operand: "Node"
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
 Node = (
     Literal
     | Field
@@ -272,6 +314,9 @@ Node = (
     | Coalesce
     | Cast
     | Call
+    | HigherOrderCall
+    | Variable
+    | Member
 )
 
 
@@ -281,8 +326,10 @@ def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one line per ki
     Its operand reads other events, so a walk over the fields of *this* event does not enter it.
     """
     match node:
-        case Literal() | Field() | Aggregate():
+        case Literal() | Field() | Aggregate() | Variable():
             return ()
+        case HigherOrderCall(array=array, body=body):
+            return (array, body)
         case And(operands=operands) | Or(operands=operands) | Coalesce(operands=operands):
             return operands
         case Comparison(left=left, right=right) | IsDistinct(left=left, right=right):
@@ -301,6 +348,7 @@ def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one line per ki
             | Like(operand=operand)
             | RegexLike(operand=operand)
             | Cast(operand=operand)
+            | Member(operand=operand)
         ):
             return (operand,)
 
@@ -320,6 +368,14 @@ def aggregates_of(node: Node) -> tuple[Aggregate, ...]:
 def lists_in(node: Node) -> Iterator[InList]:
     """Yield the tests whether something is in a list; within aggregates there are none."""
     return (found for found in walk(node) if isinstance(found, InList))
+
+
+def variables_of(node: Node) -> set[str]:
+    """Return the names of the variables of lambdas around a node that it reads."""
+    if isinstance(node, Variable):
+        return {node.name}
+    found = set[str]().union(*map(variables_of, children(node)))
+    return found - {node.variable} if isinstance(node, HigherOrderCall) else found
 
 
 def conjuncts(node: Node) -> Iterator[Node]:

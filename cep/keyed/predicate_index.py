@@ -26,7 +26,7 @@ from cep.expression import (
     first_failure,
 )
 from cep.expression.rewrite import rebuilt
-from cep.expression.tree import InList, lists_in
+from cep.expression.tree import InList, lists_in, variables_of
 from cep.keyed.equality_lookups import HITS, EqualityLookups
 from cep.keyed.row_kinds import WORDS, Concerned, Kind, KindOf, kinds_of_hits, kinds_of_words
 
@@ -138,8 +138,10 @@ class _ListTests:
 
     @classmethod
     def of(cls, tests: Sequence[Node]) -> "_ListTests":
-        """Return those that are within some tests."""
-        found = dict.fromkeys(each for test in tests for each in lists_in(test))
+        """Return those that are within some tests, but for those of the elements of an array."""
+        found = dict.fromkeys(
+            each for test in tests for each in lists_in(test) if not variables_of(each)
+        )
         return cls({each: f"_in_list_{number}" for number, each in enumerate(found)})
 
     def replaced(self, tests: Sequence[Node]) -> Sequence[Node]:
@@ -147,7 +149,7 @@ class _ListTests:
         return [self._replaced(test) for test in tests] if self.columns else tests
 
     def _replaced(self, node: Node) -> Node:
-        if isinstance(node, InList):
+        if isinstance(node, InList) and node in self.columns:
             return Field((self.columns[node],), node.span)
         return rebuilt(node, self._replaced)
 

@@ -18,8 +18,9 @@ from cep.expression import (
 )
 from cep.expression.evaluation.scalar import no_slots
 from cep.expression.functions.table import ALIASES, FUNCTIONS, OPERATORS, UNWRITTEN
-from cep.expression.parsing.parser import MAX_TREE_DEPTH
+from cep.expression.parsing.parser import CASTS, MAX_TREE_DEPTH
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, MAX_TEXT_LENGTH
+from cep.expression.tree import HigherOrderFunction
 from percept import Pattern, ProcessContext, SelectExpressions
 from tests.docs.fences import ROOT, fences, rows
 from tests.docs.notation import event_of
@@ -35,7 +36,18 @@ EXAMPLES = [
     *((row["Example"], row["Result"]) for row in FUNCTION_ROWS),
 ]
 # Read by the parser itself: their arguments are not evaluated like those of a function.
-SPECIAL = {"COALESCE", "IFNULL", "NVL", "NULLIF", "IF", "MOD"}
+SPECIAL = {
+    *("COALESCE", "IFNULL", "NVL", "NULLIF", "IF", "MOD", "RLIKE", "REGEXP_LIKE", "REGEXP"),
+    *("CONVERT_TIMEZONE", *HigherOrderFunction, *CASTS),
+}
+OTHER_NAMES = {
+    **ALIASES,
+    "REGEXP_LIKE": "RLIKE",
+    "REGEXP": "RLIKE",
+    "NVL": "IFNULL",
+    "TO_DATE": "DATE",
+    "TO_TIMESTAMP": "TIMESTAMP",
+}
 
 
 def code(cell: str) -> str:
@@ -85,7 +97,7 @@ def test_another_name_is_the_same_function() -> None:
     named = [(row, alias) for row in FUNCTION_ROWS for alias in aliases(row)]
     assert len(named) > 5
     for row, alias in named:
-        name = ALIASES.get(alias, "IFNULL")
+        name = OTHER_NAMES[alias]
         assert name in {_name(call) for call in functions(row)}, alias
         example = code(row["Example"])
         if (renamed := example.replace(name, alias, 1)) != example:

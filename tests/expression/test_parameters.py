@@ -236,17 +236,41 @@ def _is_in(value: Any, values: list[Any], *, negated: bool) -> bool | None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("name = :some", "is a list, which stands only behind IN"),
-        ("name IN (:some)", "is a list, which stands only behind IN"),
-        ("name LIKE :some", "is a list, which stands only behind IN"),
+        ("name = :some", "is a list, which is no value"),
+        ("name IN (:some)", "is a list, which is no value"),
+        ("name LIKE :some", "is a list, which is no value"),
+        ("UPPER(:some) = 'A'", "UPPER takes 1 argument, not 2"),
+        ("CIDR_MATCH(name, :some)", "'a' is no block of IP addresses"),
         ("name IN :one", "is one value, not a list"),
         ("name IN :soma", "no parameter soma"),
     ],
 )
-def test_a_list_stands_only_behind_in(text: str, told: str) -> None:
+def test_a_list_is_no_value(text: str, told: str) -> None:
     constants: Constants = {"some": (Literal("a"), Literal("b")), "one": Literal("a")}
     with pytest.raises(ExpressionError, match=told):
         Expression.parse(text, constants)
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("name LIKE ANY (:some)", "name LIKE ANY ('a%', 'b')"),
+        ("name NOT ILIKE ALL (:some, 'c')", "name NOT ILIKE ALL ('a%', 'b', 'c')"),
+        ("name LIKE ANY (:none)", "FALSE"),
+        ("name LIKE ALL (:none)", "TRUE"),
+        ("ARRAYS_OVERLAP(tags, ARRAY(:some))", "ARRAYS_OVERLAP(tags, ARRAY('a%', 'b'))"),
+        ("EXISTS(tags, tag -> tag IN :some)", "EXISTS(tags, tag -> tag IN ('a%', 'b'))"),
+        ("CIDR_MATCH(ip, :blocks, 'fe80::/10')", "CIDR_MATCH(ip, '10.0.0.0/8', 'fe80::/10')"),
+        ("COALESCE(name, :some)", "COALESCE(name, 'a%', 'b')"),
+    ],
+)
+def test_a_list_stands_for_its_values(text: str, meaning: str) -> None:
+    constants: Constants = {
+        "some": (Literal("a%"), Literal("b")),
+        "blocks": (Literal("10.0.0.0/8"),),
+        "none": (),
+    }
+    assert Expression.parse(text, constants).root == Expression.parse(meaning).root
 
 
 def test_a_list_is_bounded() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.expression.functions.text_pattern import like_pattern, regex
+from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 
 TEXTS = st.text("abAB_1 \n-.é😀", max_size=8)
 
@@ -38,7 +38,7 @@ def _expressions() -> st.SearchStrategy[tuple[str, str]]:
     atoms = st.sampled_from(_ATOMS)
 
     def larger(inner: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[tuple[str, str]]:
-        group = st.tuples(st.sampled_from(["(", "(?:"]), inner).map(
+        group = st.tuples(st.sampled_from(["(", "(?:", "(?i:", "(?s:", "(?s-i:"]), inner).map(
             lambda pair: (f"{pair[0]}{pair[1][0]})", f"{pair[0]}{pair[1][1]})")
         )
         repeated = st.builds(_repeated, atoms | group, st.sampled_from(_QUANTIFIERS))
@@ -94,6 +94,29 @@ def test_like_means_what_it_says_in_both_engines(pattern: str, texts: list[str])
     for text in texts:
         assert matcher(text) is like(pattern, text), (pattern, text)
         assert polars_finds(found.regex().rust, text) is like(pattern, text), (pattern, text)
+
+
+def test_flags_without_a_group_last_until_it_ends() -> None:
+    assert regex("a(?i)b|c").finder()("aB")
+    assert regex("a(?i)b|c").finder()("C")
+    assert not regex("a(?i)b|c").finder()("AB")
+    assert not regex("(?:(?i)a)b").finder()("aB")
+    assert regex("(?i)[k-m-]").finder()("L")
+    assert not regex("(?i)k").finder()("\u212a"), "the sign of the Kelvin is no letter a to z"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(?m)a", "the flag m is not supported, only i and s are"),
+        ("(?i-x:a)", "the flag x is not supported"),
+        ("a(?i)*", "a quantifier cannot follow flags"),
+        ("(?<name>a)", "look-around and named groups"),
+    ],
+)
+def test_what_engines_read_otherwise_is_refused(pattern: str, reason: str) -> None:
+    with pytest.raises(TextPatternError, match=re.escape(reason)):
+        regex(pattern)
 
 
 def test_half_of_a_surrogate_pair_counts_as_one_character_that_cannot_be_read() -> None:

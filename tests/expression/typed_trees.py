@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cep.expression import AggregateFunction, Kind, Schema, tree
-from cep.expression.tree import ComparisonOperator, Node
+from cep.expression.functions.table import DATE_PARTS
+from cep.expression.tree import ComparisonOperator, HigherOrderFunction, Node
 from cep.expression.types import (
     BIGINT,
     BOOLEAN,
@@ -123,6 +124,7 @@ class _Trees:
     def __init__(self, draw: Draw, *, aggregates: bool) -> None:
         self.draw = draw
         self.aggregates = aggregates
+        self.variables: list[tuple[str, DataType]] = []
 
     def pick(self, choices: list[Any]) -> Any:
         return self.draw(st.sampled_from(choices))
@@ -157,6 +159,9 @@ class _Trees:
             return tree.Literal(None)
         if choice < 4:
             return tree.Literal(self.draw(CONSTANTS[data_type.kind]))
+        variables = [name for name, found in self.variables if found == data_type]
+        if variables and choice < 10:
+            return tree.Variable(self.pick(variables))
         path = self.pick(COLUMNS[data_type.kind])
         if self.aggregates and choice < 8:
             return tree.Aggregate(AggregateFunction.LAST, self.pick(["s", "t"]), tree.Field(path))
@@ -212,25 +217,73 @@ class _Trees:
                 return tree.Call(function, (operand, self.tree(STRING, depth)))
 
     def array_test(self, depth: int) -> Node:
-        if self.draw(st.booleans()):
-            return tree.Call("ARRAY_CONTAINS", (tree.Field(("tags",)), self.tree(STRING, depth)))
-        return tree.Call(
-            "ARRAY_CONTAINS", (tree.Field(("numbers",)), self.tree(self.pick(NUMBERS), depth))
-        )
-
-    def integer(self, depth: int) -> Node:
-        match self.draw(st.integers(0, 5)):
+        element = self.pick([STRING, BIGINT])
+        array = self.array(element, depth)
+        match self.draw(st.integers(0, 2)):
             case 0:
-                return tree.Call("LENGTH", (self.tree(STRING, depth),))
+                item = self.tree(STRING if element == STRING else self.pick(NUMBERS), depth)
+                return tree.Call("ARRAY_CONTAINS", (array, item))
             case 1:
-                part = self.pick(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "DAYOFWEEK"])
+                return tree.Call("ARRAYS_OVERLAP", (array, self.array(element, depth)))
+            case _:
+                function = self.pick([HigherOrderFunction.EXISTS, HigherOrderFunction.FORALL])
+                return self.higher_order(function, array, element, BOOLEAN, depth)
+
+    def array(self, element: DataType, depth: int) -> Node:
+        """An array of texts or integers."""
+        column = tree.Field(("tags" if element == STRING else "numbers",))
+        match self.draw(st.integers(0, 4)) if depth else 0:
+            case 1:
+                function, result = HigherOrderFunction.FILTER, BOOLEAN
+            case 2:
+                function, result = HigherOrderFunction.TRANSFORM, element
+            case 3:
+                elements = (self.tree(element, depth - 1), tree.Field(COLUMNS[element.kind][0]))
+                return tree.Call("ARRAY", elements)
+            case _:
+                return column
+        return self.higher_order(function, column, element, result, depth - 1)
+
+    def higher_order(
+        self,
+        function: HigherOrderFunction,
+        array: Node,
+        element: DataType,
+        result: DataType,
+        depth: int,
+    ) -> Node:
+        name = f"x{len(self.variables)}"
+        self.variables.append((name, element))
+        body = self.tree(result, depth)
+        self.variables.pop()
+        return tree.HigherOrderCall(function, array, name, body)
+
+    def integer(self, depth: int) -> Node:  # noqa: PLR0911 - one line per kind of node
+        match self.draw(st.integers(0, 9)):
+            case 0:
+                function = self.pick(["LENGTH", "OCTET_LENGTH", "CRC32"])
+                return tree.Call(function, (self.tree(STRING, depth),))
+            case 1:
+                part = self.pick([*DATE_PARTS])
                 return tree.Call(part, (self.tree(self.pick(MOMENTS), depth),))
+            case 3:
+                return tree.Call("SIZE", (self.array(self.pick([STRING, BIGINT]), depth),))
+            case 4:
+                return self.element(BIGINT, depth)
+            case 5:
+                operands = (self.tree(BIGINT, depth), self.tree(BIGINT, depth))
+                return tree.Call(self.pick(["&", "|", "DIV", "GREATEST", "LEAST"]), operands)
             case 2:
                 kind = self.pick([Kind.BIGINT, Kind.INT, Kind.SMALLINT, Kind.TINYINT])
                 source = self.pick([BOOLEAN, STRING, *NUMBERS])
                 return tree.Cast(self.tree(source, depth), DataType(kind))
             case _:
                 return self.number(BIGINT, BIGINT, ["+", "-", "*", "%"], depth)
+
+    def element(self, data_type: DataType, depth: int) -> Node:
+        place = self.pick([tree.Literal(self.draw(st.integers(-3, 3))), self.tree(BIGINT, 0)])
+        function = self.pick(["GET", "ELEMENT_AT"])
+        return tree.Call(function, (self.array(data_type, depth), place))
 
     def double(self, depth: int) -> Node:
         match self.draw(st.integers(0, 4)):
@@ -265,10 +318,19 @@ class _Trees:
                     operands.reverse()
                 return tree.Call(self.pick(operators), tuple(operands))
 
-    def text(self, depth: int) -> Node:
-        match self.draw(st.integers(0, 4)):
+    def text(self, depth: int) -> Node:  # noqa: PLR0911 - one line per kind of node
+        match self.draw(st.integers(0, 7)):
             case 0:
-                return tree.Call(self.pick(["LOWER", "UPPER", "TRIM"]), (self.tree(STRING, depth),))
+                function = self.pick(["LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM", "REVERSE"])
+                return tree.Call(function, (self.tree(STRING, depth),))
+            case 3:
+                return self.element(STRING, depth)
+            case 4:
+                operands = (self.tree(STRING, depth), self.tree(STRING, depth))
+                return tree.Call(self.pick(["GREATEST", "LEAST", "CONCAT_WS"]), operands)
+            case 5:
+                operands = (self.tree(STRING, depth), tree.Literal(self.pick(["a", "b", ""])))
+                return tree.Call("REPLACE", operands)
             case 1:
                 return tree.Call("CONCAT", (self.tree(STRING, depth), self.tree(STRING, depth)))
             case 2:
@@ -281,8 +343,15 @@ class _Trees:
                 return tree.Cast(self.tree(source, depth), STRING)
 
     def moment(self, data_type: DataType, depth: int) -> Node:
-        if self.draw(st.integers(0, 2)) == 0:
+        choice = self.draw(st.integers(0, 4))
+        if choice == 0:
             return tree.Cast(self.tree(self.pick([STRING, *MOMENTS]), depth), data_type)
+        if choice == 1 and data_type == TIMESTAMP_NTZ:
+            zone = tree.Literal(self.pick(["Europe/Berlin", "America/St_Johns", "UTC"]))
+            return tree.Call("CONVERT_TIMEZONE", (zone, self.tree(self.pick(MOMENTS), depth)))
+        if choice in {1, 2}:
+            unit = tree.Literal(self.pick(["YEAR", "WEEK", "HOUR", "MILLISECOND"]))
+            return tree.Call("DATE_TRUNC", (unit, self.tree(data_type, depth)))
         sources = [TIMESTAMP] if data_type == TIMESTAMP else [TIMESTAMP_NTZ, DATE]
         operands = (self.tree(self.pick(sources), depth), self.tree(INTERVAL, depth))
         return tree.Call(self.pick(["+", "-"]), operands)

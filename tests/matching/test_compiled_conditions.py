@@ -67,6 +67,7 @@ numbers = st.recursive(
         st.builds("ABS({})".format, inner),
         st.builds("-({})".format, inner),
         st.builds("COALESCE({}, {})".format, inner, inner),
+        st.builds("{}({}, {})".format, st.sampled_from(["GREATEST", "LEAST"]), inner, inner),
     ),
     max_leaves=3,
 )
@@ -170,6 +171,7 @@ COMPILED = [
     "size - a.size > 2 AND COUNT(a.*) = 1",
     "shop = LAST(a.shop) OR a.is_new",
     "at > LAST(a.at) AND day = FIRST(a.day) AND at - a.at < INTERVAL 1 HOUR",
+    "size > GREATEST(LAST(a.size), small) OR price = LEAST(a.price, a.rate)",
     "size > MIN(a.size + a.small) OR SUM(a.rate) IS NULL",
 ]
 LEFT_TO_PYTHON = [
@@ -177,6 +179,7 @@ LEFT_TO_PYTHON = [
     "size > 1.5 * LAST(a.size)",
     "shop > MAX(a.shop)",
     "UPPER(LAST(a.shop)) = 'X'",
+    "size > GREATEST(a.size, a.small, 1)",
 ]
 
 

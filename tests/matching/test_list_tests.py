@@ -72,6 +72,18 @@ def test_many_tests_of_few_lists_look_each_value_up_once(count: int) -> None:
     assert together
 
 
+def test_elements_of_an_array_are_looked_up_as_of_the_time_of_the_event() -> None:
+    columns = Schema.from_ddl("_time_ms BIGINT, names ARRAY<STRING>").columns
+    known = Schema(columns, schema().lists)
+    text = "EXISTS(names, each -> each IN LIST('good')) AND NOT EXISTS(names, each -> each = 'd')"
+    index = PredicateIndex([resolve(Expression.parse(text), (), known)], known)
+    names = [["a"], ["c"], ["c", "d"], ["c", None], [None], [], None, ["a", "b"]]
+    times = [10, 10, 60, 60, 60, 60, 60, 60]
+    frame = pl.DataFrame({"_time_ms": times, "names": names}, schema=known.to_polars())
+    assert list(by_row(index.classify(frame, lambda tests: tests))) == [0, 7]
+    assert by_row(index.classify(frame, lambda tests: tests, without=())).keys() == {0, 7}
+
+
 def test_an_operand_that_fails_is_found_and_left_out() -> None:
     known = schema()
     texts = ["CAST(n AS STRING) IN LIST('one')", "name IN LIST('one')"]

@@ -14,7 +14,16 @@ from cep.expression.checking.resolve import resolve
 from cep.expression.errors import Problem, near_name, problem_at
 from cep.expression.expression import Expression
 from cep.expression.schema import Schema
-from cep.expression.tree import NOWHERE, Aggregate, AggregateFunction, Field, Node, lists_in, walk
+from cep.expression.tree import (
+    NOWHERE,
+    Aggregate,
+    AggregateFunction,
+    Field,
+    HigherOrderCall,
+    Node,
+    lists_in,
+    walk,
+)
 from cep.expression.types import DataType, Kind
 
 
@@ -105,6 +114,9 @@ def _reference_mistake(
             return f"there is no step {step}", hint
         case Aggregate(function=function, step=step) if step in empty_steps:
             return None if function is AggregateFunction.COUNT else empty_steps[step]
+        case HigherOrderCall(function=function, variable=variable) if variable in steps:
+            message = f"the variable {variable} has the name of a step"
+            return message, f"choose another: {function}(…, each -> each = 'a')"
         case Field(path=path) if not allow_columns:
             text = ".".join(path)
             needed = f"{text} needs a step in front"

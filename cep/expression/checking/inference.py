@@ -19,9 +19,10 @@ from cep.expression.functions.casting import SOURCES
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.typing_rules import TypeMismatch, common, comparable
 from cep.expression.parsing.foreign import column_hint
+from cep.expression.rewrite import with_element_type
 from cep.expression.schema import Schema
 from cep.expression.temporal import parse_timestamp
-from cep.expression.tree import AggregateFunction, Constant, Node
+from cep.expression.tree import AggregateFunction, Constant, HigherOrderFunction, Node
 from cep.expression.types import (
     BIGINT,
     BOOLEAN,
@@ -48,6 +49,11 @@ _ZONES = {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
 def type_of(node: Node, schema: Schema | None) -> DataType:
     """Return the type of a node; UNKNOWN where something does not fit."""
     return Inference(schema, lambda _node, _message, _hint: None).type_of(node)
+
+
+def element_type(array: DataType) -> DataType:
+    """Return the type that the elements of an array are computed with, if it is one."""
+    return UNKNOWN if array.element is None else array.element.computed
 
 
 class Inference:
@@ -91,6 +97,12 @@ class Inference:
                 return self._cast(node)
             case tree.Call():
                 return self._call(node)
+            case tree.HigherOrderCall():
+                return self._higher_order(node)
+            case tree.Variable(data_type=data_type):
+                return data_type
+            case tree.Member():
+                return self._member(node)
             case _:
                 assert_never(node)
         return BOOLEAN
@@ -107,6 +119,34 @@ class Inference:
             self.report(node, f"there is no column {'.'.join(node.path)}", hint)
             return UNKNOWN
         return found.computed
+
+    def _member(self, node: tree.Member) -> DataType:
+        operand = self.type_of(node.operand)
+        if operand.is_open:
+            return operand
+        fields = dict(operand.fields)
+        if (found := fields.get(node.name)) is not None:
+            return found.computed
+        hint = "it has no fields"
+        if fields:
+            hint = near_name(node.name, fields) or f"there are: {', '.join(fields)}"
+        self.report(node, f"there is no field {node.name} in {operand}", hint)
+        return UNKNOWN
+
+    def _higher_order(self, node: tree.HigherOrderCall) -> DataType:
+        array = self.type_of(node.array)
+        if array.kind is not Kind.ARRAY and not array.is_open:
+            self.report(node.array, f"{node.function} needs an ARRAY, not a {array}", "")
+            array = UNKNOWN
+        if self.schema is not None and self.schema.type_of((node.variable,)) is not None:
+            message = f"the variable {node.variable} has the name of a column"
+            self.report(node, message, f"choose another: {node.function}(…, each -> each = 'a')")
+        body = with_element_type(node.body, node.variable, element_type(array))
+        if node.function is not HigherOrderFunction.TRANSFORM:
+            self._conditions(body)
+            is_test = node.function is not HigherOrderFunction.FILTER
+            return BOOLEAN if is_test else array
+        return DataType(Kind.ARRAY, element=self.type_of(body))
 
     def _aggregate(self, node: tree.Aggregate) -> DataType:
         operand = UNKNOWN if node.operand is None else self.type_of(node.operand)

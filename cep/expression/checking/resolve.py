@@ -12,9 +12,9 @@ from functools import partial
 from itertools import islice
 
 from cep.expression import tree
-from cep.expression.checking.inference import type_of
+from cep.expression.checking.inference import element_type, type_of
 from cep.expression.expression import Expression
-from cep.expression.rewrite import rebuilt
+from cep.expression.rewrite import rebuilt, with_element_type
 from cep.expression.schema import Schema
 from cep.expression.tree import AggregateFunction, Node
 from cep.expression.types import Kind
@@ -51,9 +51,20 @@ def _with_steps(node: Node, steps: frozenset[str]) -> Node:
 
 
 def with_typed_constants(node: Node, schema: Schema | None) -> Node:
-    """Return the tree with the constant results of `CASE` and `COALESCE` typed as the others."""
+    """Return the tree with types where they follow from others.
+
+    The constant results of `CASE`, `COALESCE` and the like take the type of the other ones, the
+    variables of lambdas that of the elements.
+    """
+    if isinstance(node, tree.HigherOrderCall):
+        array = with_typed_constants(node.array, schema)
+        element = element_type(type_of(array, schema))
+        body = with_element_type(node.body, node.variable, element)
+        return replace(node, array=array, body=with_typed_constants(body, schema))
     node = rebuilt(node, lambda child: with_typed_constants(child, schema))
     match node:
+        case tree.Call(function="GREATEST" | "LEAST" | "ARRAY", arguments=arguments):
+            return replace(node, arguments=_alike(arguments, schema))
         case tree.Aggregate(operand=operand) if operand is not None:
             return replace(node, operand=with_typed_constants(operand, schema))
         case tree.Coalesce(operands=operands):

@@ -14,7 +14,8 @@ from cep.expression.checking.inference import Inference, constant_type
 from cep.expression.checking.resolve import with_typed_constants
 from cep.expression.errors import ExpressionError, problem_at
 from cep.expression.evaluation.fold import folded
-from cep.expression.evaluation.scalar import known_list
+from cep.expression.evaluation.lambdas import applied, variable_column
+from cep.expression.evaluation.scalar import known_list, null_without
 from cep.expression.functions.casting import caster
 from cep.expression.functions.operands import (
     Column,
@@ -30,7 +31,16 @@ from cep.expression.rewrite import rebuilt
 from cep.expression.schema import Schema
 from cep.expression.sql import to_sql
 from cep.expression.temporal import naive_utc, parse_timestamp
-from cep.expression.tree import PYTHON_COMPARE, ComparisonOperator, Constant, Node
+from cep.expression.tree import (
+    PYTHON_COMPARE,
+    ComparisonOperator,
+    Constant,
+    HigherOrderFunction,
+    Node,
+    columns_of,
+    lists_in,
+    variables_of,
+)
 from cep.expression.types import BOOLEAN, DataType, Kind, to_polars
 from cep.expression.values import COMPARE, Value
 
@@ -131,6 +141,13 @@ class _Compiler:
                 return _cast(self.column(operand), node.data_type, data_type)
             case tree.Call(function=name, arguments=arguments):
                 return self._call(name, arguments, data_type)
+            case tree.HigherOrderCall():
+                return self._higher_order(node, data_type)
+            case tree.Variable(name=name):
+                return pl.col(variable_column(name)).cast(to_polars(data_type))
+            case tree.Member(operand=operand, name=name):
+                found = self.expression(operand).struct.field(name)
+                return found.cast(to_polars(data_type))
             case _:
                 assert_never(node)
 
@@ -169,9 +186,25 @@ class _Compiler:
         columns = tuple(self.column(argument) for argument in arguments)
         function = FUNCTIONS[name]
         found = function.columnar(columns) if function.columnar is not None else None
-        if found is None:
+        if found is None and function.takes_null:
             return _elementwise(function.scalar, columns, data_type)
+        if found is None:
+            return _elementwise(null_without(function.scalar), columns, data_type)
         return found.cast(to_polars(data_type)) if data_type.kind is Kind.DECIMAL else found
+
+    def _higher_order(self, node: tree.HigherOrderCall, data_type: DataType) -> pl.Expr:
+        elements = variable_column(node.variable)
+        is_transform = node.function is HigherOrderFunction.TRANSFORM
+        body = (self.expression if is_transform else self.condition)(node.body)
+        needed = columns_of(node.body) | set(map(variable_column, variables_of(node.body)))
+        needed |= {each.values.time_column for each in lists_in(node.body) if each.values}
+        operands = [
+            self.expression(node.array).alias(elements),
+            *map(pl.col, sorted(needed - {elements, ""})),
+        ]
+        target = to_polars(data_type)
+        compute = applied(node.function, elements, body, target)
+        return pl.struct(operands).map_batches(compute, return_dtype=target)
 
 
 def _in_list(operand: Column, values: ValueList) -> pl.Expr:
@@ -222,7 +255,7 @@ def _compared(  # noqa: PLR0911 - one line per pair of types
         if Kind.NULL in {left.kind, right.kind}:
             return _UNKNOWN
         if Kind.STRING in {left.kind, right.kind}:
-            return _elementwise(COMPARE[operator], (left, right), BOOLEAN)
+            return _elementwise(null_without(COMPARE[operator]), (left, right), BOOLEAN)
         if left.kind is right.kind:
             return compare(left.expression, right.expression)
         return compare(as_naive(left), as_naive(right))
@@ -232,7 +265,7 @@ def _compared(  # noqa: PLR0911 - one line per pair of types
         return compare(as_double(left), as_double(right))
     if decimals := as_decimals(left, right):
         return compare(*decimals)
-    return _elementwise(COMPARE[operator], (left, right), BOOLEAN)
+    return _elementwise(null_without(COMPARE[operator]), (left, right), BOOLEAN)
 
 
 def _moment_constant(column: Column) -> Column:
@@ -277,20 +310,36 @@ def _cast(  # noqa: PLR0911 - one line per pair of types
         case ((Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ), Kind.DATE):
             return as_naive(column).dt.date()
         case _:
-            return _elementwise(caster(target), (column,), data_type)
+            return _elementwise(null_without(caster(target)), (column,), data_type)
 
 
 def _elementwise(
     function: Callable[..., Value], columns: tuple[Column, ...], result: DataType
 ) -> pl.Expr:
-    """Apply a scalar function row by row; NULL where an operand is."""
+    """Apply a scalar function row by row; of a text beside constants, once for each distinct."""
+    target = to_polars(result)
+    varying = [column for column in columns if column.constant is None]
+    if [column.kind for column in varying] == [Kind.STRING]:
+        (place,) = (n for n, column in enumerate(columns) if column.constant is None)
+        constants = [column.constant for column in columns]
+        before, behind = constants[:place], constants[place + 1 :]
+
+        def look_up(texts: pl.Series) -> pl.Series:
+            distinct = texts.unique()
+            results = [function(*before, text, *behind) for text in distinct.to_list()]
+            found = pl.DataFrame({"text": distinct, "result": pl.Series(results, dtype=target)})
+            asked = texts.alias("text").to_frame()
+            joined = asked.join(
+                found, on="text", how="left", nulls_equal=True, maintain_order="left"
+            )
+            return joined.get_column("result").alias(texts.name)
+
+        return varying[0].expression.map_batches(look_up, return_dtype=target)
     names = [f"_{index}" for index in range(len(columns))]
     operands = [c.expression.alias(name) for c, name in zip(columns, names, strict=True)]
-    target = to_polars(result)
 
     def evaluate(rows: pl.Series) -> pl.Series:
         values = zip(*(rows.struct.field(name).to_list() for name in names), strict=True)
-        results = [None if None in row else function(*row) for row in values]
-        return pl.Series(rows.name, results, dtype=target)
+        return pl.Series(rows.name, [function(*row) for row in values], dtype=target)
 
     return pl.struct(operands).map_batches(evaluate, return_dtype=target)

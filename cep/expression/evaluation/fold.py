@@ -9,6 +9,7 @@ from dataclasses import replace
 from cep.expression import tree
 from cep.expression.errors import EvaluationError
 from cep.expression.evaluation.scalar import evaluate_constant
+from cep.expression.functions.table import FUNCTIONS
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import Node, children
 
@@ -18,8 +19,9 @@ _NULL = tree.Literal(None)
 def folded(node: Node) -> Node:
     """Return the tree with everything that is constant replaced by its value.
 
-    An operation on NULL is NULL, whatever its other operands are, and COALESCE passes it over. What
-    cannot be computed, such as 1 > 'a', stays and is reported where it is met.
+    An operation on NULL is NULL, whatever its other operands are, but for the few functions that
+    take it; COALESCE passes it over. What cannot be computed, such as 1 > 'a', stays and is
+    reported where it is met.
     """
     node = rebuilt(node, folded)
     below = children(node)
@@ -33,15 +35,27 @@ def folded(node: Node) -> Node:
     if not below or not all(isinstance(child, tree.Literal) for child in below):
         return node
     try:
-        return tree.Literal(evaluate_constant(node), node.span)
+        value = evaluate_constant(node)
     except EvaluationError:
         return node
+    return node if isinstance(value, list) else tree.Literal(value, node.span)
 
 
 def _is_null(node: Node, below: tuple[Node, ...]) -> bool:
     match node:
-        case tree.Call() | tree.Cast() | tree.Comparison() | tree.Like() | tree.RegexLike():
+        case tree.Call(function=function) if FUNCTIONS[function].takes_null:
+            return False
+        case (
+            tree.Call()
+            | tree.Cast()
+            | tree.Comparison()
+            | tree.Like()
+            | tree.RegexLike()
+            | tree.Member()
+        ):
             return _NULL in below
+        case tree.HigherOrderCall(array=array):
+            return array == _NULL
         case tree.In(operand=operand) | tree.InList(operand=operand):
             return operand == _NULL
         case tree.Case(branches=branches, default=default):

@@ -5,19 +5,31 @@ a schema: types are those of the values met, and values that do not go together 
 `EvaluationError`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
 from cep.expression import tree
 from cep.expression.errors import EvaluationError, ExpressionError, problem_at
 from cep.expression.fields import Event, FieldReader, mapping_reader
+from cep.expression.functions.array import APPLY
 from cep.expression.functions.casting import caster
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.text_pattern import like_pattern, regex
 from cep.expression.lists import ValueList, fits
 from cep.expression.sql import short_sql
-from cep.expression.tree import Node
-from cep.expression.values import COMPARE, Mismatch, Value, distinct, equal, type_name
+from cep.expression.tree import HigherOrderFunction, Node
+from cep.expression.values import (
+    COMPARE,
+    Group,
+    Mismatch,
+    Value,
+    distinct,
+    equal,
+    group_of,
+    type_name,
+)
 
 AggregateValues = Any
 """Anything with `__getitem__`: slot -> value of the aggregate."""
@@ -85,12 +97,24 @@ def known_list(node: tree.InList) -> ValueList:
     return node.values
 
 
+def null_without(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return the function that is NULL where an argument is."""
+    return lambda *values: None if None in values else function(*values)
+
+
 class ScalarCompiler:
     """Compiles values; `predicate` adds the closures for conditions."""
 
-    def __init__(self, field_reader: FieldReader, slot_of: SlotOf) -> None:
+    def __init__(
+        self,
+        field_reader: FieldReader,
+        slot_of: SlotOf,
+        variables: Mapping[str, Callable[[Event], Value]] = MappingProxyType({}),
+    ) -> None:
         self.field_reader = field_reader
         self.slot_of = slot_of
+        self.variables = variables
+        """How to read the variables of the lambdas that what is compiled stands in."""
 
     def value(self, node: Node) -> Evaluator:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
         """Return the closure that evaluates the node; `None` is NULL or unknown."""
@@ -134,7 +158,16 @@ class ScalarCompiler:
             case tree.Cast(operand=operand, data_type=data_type):
                 return self._strict(node, caster(data_type), (operand,))
             case tree.Call(function=function, arguments=arguments):
-                return self._strict(node, FUNCTIONS[function].scalar, arguments)
+                found = FUNCTIONS[function]
+                compile_call = self._many if found.takes_null else self._strict
+                return compile_call(node, found.scalar, arguments)
+            case tree.HigherOrderCall():
+                return self._higher_order(node)
+            case tree.Variable(name=name):
+                variable = self.variables[name]
+                return lambda event, _aggregates: variable(event)
+            case tree.Member(operand=operand, name=name):
+                return self._strict(node, mapping_reader((name,)), (operand,))
 
     def condition(self, node: Node) -> Evaluator:
         """Return the closure that evaluates a condition: True, False or `None`, nothing else.
@@ -188,7 +221,7 @@ class ScalarCompiler:
             case (left, right):
                 return self._binary(node, function, left, right)
             case _:
-                return self._many(node, function, operands)
+                return self._many(node, null_without(function), operands)
 
     def _many(
         self, node: Node, function: Callable[..., Value], operands: tuple[Node, ...]
@@ -197,8 +230,6 @@ class ScalarCompiler:
 
         def evaluate(event: Event, aggregates: AggregateValues) -> Value:
             values = [inner(event, aggregates) for inner in inners]
-            if None in values:
-                return None
             try:
                 return function(*values)
             except Mismatch:
@@ -271,6 +302,34 @@ class ScalarCompiler:
                 if same is None:
                     result = None
             return result
+
+        return evaluate
+
+    def _higher_order(self, node: tree.HigherOrderCall) -> Evaluator:
+        """The body is evaluated for a pair: what is around the lambda, and one element."""
+
+        def outer_reader(path: tuple[str, ...]) -> Callable[[Event], Value]:
+            read = self.field_reader(path)
+            return lambda pair: read(pair[0])
+
+        def outer(read: Callable[[Event], Value]) -> Callable[[Event], Value]:
+            return lambda pair: read(pair[0])
+
+        variables = {name: outer(read) for name, read in self.variables.items()}
+        variables[node.variable] = itemgetter(1)
+        inside = ScalarCompiler(outer_reader, self.slot_of, variables)
+        is_transform = node.function is HigherOrderFunction.TRANSFORM
+        body = (inside.value if is_transform else inside.condition)(node.body)
+        array, apply = self.value(node.array), APPLY[node.function]
+
+        def evaluate(event: Event, aggregates: AggregateValues) -> Value:
+            elements = array(event, aggregates)
+            if elements is None:
+                return None
+            if group_of(elements) is not Group.ARRAY:
+                raise mismatch(node, (node.array,), (elements,))
+            results = (body((event, element), aggregates) for element in elements)
+            return apply(elements, results)
 
         return evaluate
 

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import polars as pl
 
+from cep.expression.functions.mathematics import EARTH_RADIUS, MAX_LATITUDE
 from cep.expression.functions.operands import (
     NAIVE,
     Column,
@@ -20,7 +21,7 @@ from cep.expression.functions.operands import (
     room,
 )
 from cep.expression.functions.typing_rules import MAX_WHOLE_DIGITS
-from cep.expression.types import MAX_DECIMAL_PRECISION, Kind
+from cep.expression.types import MAX_DECIMAL_PRECISION, OTHER, Kind, to_polars
 from cep.expression.values import MAX_COMPUTED_TEXT, MAX_SCALE
 
 _ZERO = pl.lit(0, dtype=pl.Int128)  # polars cannot negate 128 bits
@@ -177,6 +178,21 @@ def trim(columns: tuple[Column, ...]) -> pl.Expr:
     return columns[0].expression.str.strip_chars(" ")
 
 
+def trim_left(columns: tuple[Column, ...]) -> pl.Expr:
+    """As `trim`."""
+    return columns[0].expression.str.strip_chars_start(" ")
+
+
+def trim_right(columns: tuple[Column, ...]) -> pl.Expr:
+    """As `trim`."""
+    return columns[0].expression.str.strip_chars_end(" ")
+
+
+def octet_length(columns: tuple[Column, ...]) -> pl.Expr:
+    """Polars keeps texts in UTF-8."""
+    return columns[0].expression.str.len_bytes().cast(pl.Int64)
+
+
 def length(columns: tuple[Column, ...]) -> pl.Expr:
     """Count characters, not bytes."""
     return columns[0].expression.str.len_chars().cast(pl.Int64)
@@ -223,14 +239,205 @@ def contains(columns: tuple[Column, ...]) -> pl.Expr:
     return columns[0].expression.str.contains(columns[1].expression, literal=True)
 
 
+_CALENDAR: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "DAYOFWEEK": lambda moment: moment.dt.weekday().cast(pl.Int64) % 7 + 1,
+    "WEEKDAY": lambda moment: moment.dt.weekday() - 1,
+    "DAYOFYEAR": lambda moment: moment.dt.ordinal_day(),
+    "WEEKOFYEAR": lambda moment: moment.dt.week(),
+    "YEAR": lambda moment: moment.dt.year(),
+    "QUARTER": lambda moment: moment.dt.quarter(),
+    "MONTH": lambda moment: moment.dt.month(),
+    "DAY": lambda moment: moment.dt.day(),
+    "HOUR": lambda moment: moment.dt.hour(),
+    "MINUTE": lambda moment: moment.dt.minute(),
+    "SECOND": lambda moment: moment.dt.second(),
+}
+
+
 def date_part(part: str) -> Callable[[tuple[Column, ...]], pl.Expr]:
     """Return the columnar form of a date part, read in UTC."""
+    take = _CALENDAR[part]
 
     def form(columns: tuple[Column, ...]) -> pl.Expr:
-        moment = as_naive(columns[0]).dt
-        if part == "DAYOFWEEK":
-            return moment.weekday().cast(pl.Int64) % 7 + 1
-        found: pl.Expr = getattr(moment, part.lower())()
-        return found.cast(pl.Int64)
+        return take(as_naive(columns[0])).cast(pl.Int64)
 
     return form
+
+
+def convert_timezone(columns: tuple[Column, ...]) -> pl.Expr:
+    """The zone is a constant; what leads out of the years 1 to 9999 is NULL."""
+    zone, moment = columns
+    instant = as_naive(moment).dt.replace_time_zone("UTC")
+    local = instant.dt.convert_time_zone(zone.constant).dt.replace_time_zone(None)
+    return pl.when(local.is_between(_FIRST_MOMENT, _LAST_MOMENT)).then(local)
+
+
+_TRUNCATION = {
+    "YEAR": "1y",
+    "QUARTER": "1q",
+    "MONTH": "1mo",
+    "WEEK": "1w",
+    "DAY": "1d",
+    "HOUR": "1h",
+    "MINUTE": "1m",
+    "SECOND": "1s",
+    "MILLISECOND": "1ms",
+    "MICROSECOND": "1us",
+}
+
+
+def date_trunc(columns: tuple[Column, ...]) -> pl.Expr:
+    """The unit is a constant; weeks of polars begin on Monday, too."""
+    unit, moment = columns
+    cut = as_naive(moment).dt.truncate(_TRUNCATION[unit.constant.upper()])
+    return cut.dt.replace_time_zone("UTC") if moment.kind is Kind.TIMESTAMP else cut
+
+
+def geo_distance(columns: tuple[Column, ...]) -> pl.Expr:
+    """Rust and Python ask the same library for sines, so the same steps give the same bits."""
+    return computed_once(columns, pl.Float64(), _haversine)
+
+
+def _haversine(columns: tuple[Column, ...]) -> pl.Expr:
+    degrees = [as_double(column) for column in columns]
+    one, x, other, y = (each.radians() for each in degrees)
+    up, along = ((other - one) / 2).sin(), ((y - x) / 2).sin()
+    half = up * up + one.cos() * other.cos() * (along * along)
+    distance = 2 * EARTH_RADIUS * half.clip(upper_bound=1.0).sqrt().arcsin()
+    are_finite = pl.all_horizontal(each.is_finite() for each in degrees)
+    are_between_poles = (degrees[0].abs() <= MAX_LATITUDE) & (degrees[2].abs() <= MAX_LATITUDE)
+    return pl.when(are_finite & are_between_poles).then(distance)
+
+
+def bits(
+    operation: Callable[[pl.Expr, pl.Expr], pl.Expr],
+) -> Callable[[tuple[Column, ...]], pl.Expr]:
+    """Return the form of an operator on the bits of two integers."""
+    return lambda columns: operation(columns[0].expression, columns[1].expression)
+
+
+def greatest(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Values of one kind, which polars orders as SQL does; decimals may differ in scale."""
+    return _extreme(columns, operator.gt)
+
+
+def least(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """As `greatest`."""
+    return _extreme(columns, operator.lt)
+
+
+def _extreme(
+    columns: tuple[Column, ...], is_before: Callable[[pl.Expr, pl.Expr], pl.Expr]
+) -> pl.Expr | None:
+    kinds = {column.kind for column in columns}
+    if len(kinds) > 1 or Kind.DECIMAL in kinds or Kind.NULL in kinds:
+        return None
+
+    def better(columns: tuple[Column, ...]) -> pl.Expr:
+        found, each = (column.expression for column in columns)
+        return pl.when(found.is_null() | is_before(each, found)).then(each).otherwise(found)
+
+    best, *others = columns
+    target = to_polars(best.data_type)
+    for other in others:
+        best = Column(computed_once((best, other), target, better), best.data_type)
+    return best.expression
+
+
+# Arrays
+
+_COMPARED_BY_POLARS = frozenset({Kind.STRING, Kind.BIGINT})
+"""Kinds of elements that are equal to polars exactly if they are to SQL."""
+
+
+def array(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Elements of one kind."""
+    kinds = {column.kind for column in columns} - {Kind.NULL}
+    if len(kinds) != 1 or Kind.DECIMAL in kinds:
+        return None
+    stored = next(to_polars(c.data_type) for c in columns if c.kind is not Kind.NULL)
+    return pl.concat_list([column.expression.cast(stored) for column in columns])
+
+
+def size(columns: tuple[Column, ...]) -> pl.Expr:
+    """Count elements, NULL among them."""
+    return columns[0].expression.list.len().cast(pl.Int64)
+
+
+def get(columns: tuple[Column, ...]) -> pl.Expr:
+    """Count from 0; the end is never counted from."""
+    return _elements_at(columns, lambda index, _length: index)
+
+
+def element_at(columns: tuple[Column, ...]) -> pl.Expr:
+    """Count from 1, or from the end; there is nothing at 0."""
+
+    def index(position: pl.Expr, length: pl.Expr) -> pl.Expr:
+        from_end = pl.when(position < 0).then(position + length)
+        return pl.when(position > 0).then(position - 1).otherwise(from_end)
+
+    return _elements_at(columns, index)
+
+
+def _elements_at(
+    columns: tuple[Column, ...], index_of: Callable[[pl.Expr, pl.Expr], pl.Expr]
+) -> pl.Expr:
+    inner = columns[0].data_type.element or OTHER
+    computed = inner.computed
+
+    def form(columns: tuple[Column, ...]) -> pl.Expr:
+        array, place = (column.expression for column in columns)
+        length = array.list.len().cast(pl.Int64)
+        index = index_of(place, length)
+        known = pl.when(index.is_between(0, length - 1)).then(index)
+        found = array.list.get(known, null_on_oob=True)
+        return found if computed == inner else found.cast(to_polars(computed))
+
+    return computed_once(columns, to_polars(computed), form)
+
+
+def array_contains(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Only of texts and integers; NULL in the array is unknown."""
+    array, item = columns
+    stored = _compared(array)
+    if stored is None or item.kind is not (array.data_type.element or OTHER).computed.kind:
+        return None
+    if item.constant is not None:
+        equal = pl.element() == pl.lit(item.constant)
+        return array.expression.cast(stored).list.agg(equal.any(ignore_nulls=False))
+
+    def form(columns: tuple[Column, ...]) -> pl.Expr:
+        elements = columns[0].expression.cast(stored)
+        item = columns[1].expression
+        found = elements.list.contains(item, nulls_equal=False)
+        is_unknown = item.is_null() | (~found & _has_null(elements))
+        return pl.when(~is_unknown).then(found)
+
+    return computed_once(columns, pl.Boolean(), form)
+
+
+def arrays_overlap(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Only of texts and integers; NULL in one of them is unknown, unless the other is empty."""
+    stored, other = map(_compared, columns)
+    if stored is None or stored != other:
+        return None
+
+    def form(columns: tuple[Column, ...]) -> pl.Expr:
+        one, other = (column.expression.cast(stored) for column in columns)
+        both = one.list.set_intersection(other)
+        found = both.list.eval(pl.element().is_not_null()).list.any()
+        are_filled = (one.list.len() > 0) & (other.list.len() > 0)
+        is_unknown = ~found & are_filled & (_has_null(one) | _has_null(other))
+        return pl.when(~is_unknown).then(found)
+
+    return computed_once(columns, pl.Boolean(), form)
+
+
+def _compared(array: Column) -> pl.DataType | None:
+    """Return the type in which the elements of an array are compared, if polars can."""
+    element = (array.data_type.element or OTHER).computed
+    return pl.List(to_polars(element)) if element.kind in _COMPARED_BY_POLARS else None
+
+
+def _has_null(array: pl.Expr) -> pl.Expr:
+    return array.list.eval(pl.element().is_null()).list.any()

@@ -6,14 +6,16 @@ size of the pattern, which is limited, and never with the ways in which a text c
 
 RLIKE takes the regular expressions on which Java and the two agree: literals, `.`, classes, groups,
 `|`, greedy and lazy quantifiers, `^` and `$` (the very ends of the text), `\d \w \s` and their
-negations (ASCII, as in Java) and `\b`. Flags, look-around, back references and possessive
-quantifiers are refused.
+negations (ASCII, as in Java), `\b`, and the flags `i` and `s` in `(?i)` and `(?i:…)`. Without case
+are the letters a to z alone, as in Java, so they are written out: engines would fold others, too.
+Other flags, look-around, back references and possessive quantifiers are refused.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import polars as pl
 import re2
@@ -27,16 +29,19 @@ _CONTROLS = {"n", "r", "t", "f", "v"}
 _QUANTIFIER = re.compile(r"(?:[*+?]|\{0*(\d+)(?:,0*(\d*))?\})\??", re.ASCII)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _CODE = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})")
+_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_NO_CASE, _ANY_CHARACTER = "i", "s"
+_REPEATING = frozenset("*+?{")
 
 
-def _options() -> re2.Options:
+def _options(*, captures: bool) -> re2.Options:
     options = re2.Options()
-    options.never_capture = True
+    options.never_capture = not captures
     options.log_errors = False  # they are raised
     return options
 
 
-_OPTIONS = _options()
+_OPTIONS, _CAPTURING = _options(captures=False), _options(captures=True)
 
 
 class TextPatternError(ValueError):
@@ -59,9 +64,13 @@ class Regex:
         r"""The same for Rust, whose `\b` is by default that of Unicode."""
         return self.text.replace(r"\b", r"(?-u:\b)")
 
+    def compiled(self, *, captures: bool) -> Any:
+        """Return the pattern as RE2 compiles it, with its groups or without."""
+        return re2.compile(self.text, _CAPTURING if captures else _OPTIONS)
+
     def finder(self) -> Callable[[str], bool]:
         """Return a function: whether the pattern is found anywhere in a text."""
-        search = re2.compile(self.text, _OPTIONS).search
+        search = self.compiled(captures=False).search
         # Half of a surrogate pair, which is no character, counts as a question mark.
         return lambda text: search(text.encode(errors="replace")) is not None
 
@@ -103,6 +112,7 @@ class _Translation:
         self.pattern = pattern
         self.written: list[str] = []
         self.sizes = [0]  # of the groups that are open, outermost first
+        self.flags: list[frozenset[str]] = [frozenset()]  # likewise
         self.latest = 0  # size of what a quantifier here would repeat
 
     def regex(self) -> Regex:
@@ -112,11 +122,13 @@ class _Translation:
             start = position
             match self.pattern[position]:
                 case "[":
-                    text, size, position = _class(self.pattern, position)
+                    text, size, position = _class(
+                        self.pattern, position, without_case=self._without_case
+                    )
                     self._add(text, size)
                 case "\\":
-                    text, position = _escape(self.pattern, position)
-                    self._add(text, 1)
+                    text, single, position = _escape(self.pattern, position)
+                    self._add(_either_case(text, single) if self._without_case else text, 1)
                 case "(":
                     position = self._open(position)
                 case ")":
@@ -127,7 +139,7 @@ class _Translation:
                     self._repeat(quantifier)
                 case character:
                     position += 1
-                    self._add(_plain(character, start), 1)
+                    self._add(self._plain(character, start), 1)
             if self.sizes[-1] > MAX_SIZE:
                 message = f"at most {MAX_SIZE} characters, repetitions written out"
                 raise TextPatternError(message, start)
@@ -138,79 +150,128 @@ class _Translation:
         self.latest = size
         self.sizes[-1] += size
 
+    @property
+    def _without_case(self) -> bool:
+        return _NO_CASE in self.flags[-1]
+
     def _open(self, position: int) -> int:
-        prefix = "(?:" if self.pattern.startswith("(?:", position) else "("
-        if prefix == "(" and self.pattern.startswith("(?", position):
-            raise TextPatternError(
-                "flags, look-around and named groups are not supported", position
-            )
+        """Open a group, or change the flags for the rest of the one that is open."""
+        prefix, flags, end = "(", self.flags[-1], position + 1
+        if found := _FLAGS.match(self.pattern, position):
+            prefix, end = "(?:", found.end()
+            added, removed = set(found[1]), set(found[2] or "")
+            if unknown := sorted((added | removed) - {_NO_CASE, _ANY_CHARACTER}):
+                message = f"the flag {unknown[0]} is not supported, only i and s are"
+                raise TextPatternError(message, position)
+            flags = (flags | added) - removed
+            if found[3] == ")":
+                if self.pattern[end : end + 1] in _REPEATING:
+                    raise TextPatternError("a quantifier cannot follow flags", end)
+                self.flags[-1] = flags
+                return end
+        elif self.pattern.startswith("(?", position):
+            raise TextPatternError("look-around and named groups are not supported", position)
         self.written.append(prefix)
         self.sizes.append(0)
+        self.flags.append(flags)
         self.latest = 0
-        return position + len(prefix)
+        return end
+
+    def _plain(self, character: str, position: int) -> str:
+        match character:
+            case "{" | "}":
+                raise TextPatternError(f"write \\{character} for the character itself", position)
+            case "$":
+                return r"\z"
+            case "." if _ANY_CHARACTER in self.flags[-1]:
+                return "(?s:.)"
+            case _:
+                return _either_case(character, character) if self._without_case else character
 
     def _close(self) -> None:
         # One that was never opened is left to the engines to refuse.
-        size = self.sizes.pop() if len(self.sizes) > 1 else 0
+        size = 0
+        if len(self.sizes) > 1:
+            size = self.sizes.pop()
+            self.flags.pop()
         self._add(")", size)
 
     def _repeat(self, quantifier: re.Match[str]) -> None:
         bounds = [int(bound[:5]) for bound in quantifier.groups() if bound]
         if any(bound > MAX_REPETITIONS for bound in bounds):
             raise TextPatternError(f"at most {MAX_REPETITIONS} repetitions", quantifier.start())
-        if self.pattern[quantifier.end() : quantifier.end() + 1] in {"*", "+", "?", "{"}:
+        if self.pattern[quantifier.end() : quantifier.end() + 1] in _REPEATING:
             raise TextPatternError("a quantifier cannot follow a quantifier", quantifier.end())
         self.written.append(quantifier[0])
         self.sizes[-1] += self.latest * (max(bounds, default=1) - 1)
 
 
-def _plain(character: str, position: int) -> str:
-    if character in "{}":
-        raise TextPatternError(f"write \\{character} for the character itself", position)
-    return r"\z" if character == "$" else character
+def _either_case(text: str, single: str) -> str:
+    """Return what a character is written as without case, `text` unless it is a letter a to z."""
+    is_letter = single.isascii() and single.isalpha()
+    return f"[{single.lower()}{single.upper()}]" if is_letter else text
 
 
-def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str, int]:
-    """Return the escape that starts here, and the position after it."""
+def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str, str, int]:
+    """Return the escape that starts here, the character if it is one, and the position after it."""
     name = pattern[position + 1 : position + 2]
     end = position + 2
     if members := _CLASSES.get(name.lower()):
         if not in_class:
-            return f"[{'^' if name.isupper() else ''}{members}]", end
+            return f"[{'^' if name.isupper() else ''}{members}]", "", end
         if name.islower():
-            return members, end
+            return members, "", end
         raise TextPatternError(f"\\{name} cannot stand in a class", position)
     if name in _CONTROLS:
-        return f"\\{name}", end
+        return f"\\{name}", "", end
     if name and _PUNCTUATION.fullmatch(name):
-        return f"\\x{ord(name):02x}", end
+        return f"\\x{ord(name):02x}", name, end
     if name == "b" and not in_class:
-        return r"\b", end
+        return r"\b", "", end
     if match := _CODE.match(pattern, position + 1):
-        return f"\\x{{{match[1] or match[2]}}}", match.end()
+        code = match[1] or match[2]
+        return f"\\x{{{code}}}", chr(int(code, 16)), match.end()
     raise TextPatternError(f"the escape \\{name} is not supported", position)
 
 
-def _class(pattern: str, position: int) -> tuple[str, int, int]:
+def _class(pattern: str, position: int, *, without_case: bool) -> tuple[str, int, int]:
     """Return the class that starts here, its size and the position after it."""
     start = position
     position += 1
-    members: list[str] = []
+    members: list[tuple[str, str]] = []  # as written, and the character if it is one
     negation = "^" if pattern.startswith("^", position) else ""
     position += len(negation)
     while position < len(pattern):
         character = pattern[position]
         if character == "]" and members:
-            return f"[{negation}{''.join(members)}]", len(members), position + 1
+            written = [text for text, _ in members] + (_other_case(members) if without_case else [])
+            return f"[{negation}{''.join(written)}]", len(members), position + 1
         if character == "\\":
-            member, position = _escape(pattern, position, in_class=True)
+            text, single, position = _escape(pattern, position, in_class=True)
         elif character in "[]" or pattern[position : position + 2] in {"&&", "--", "~~", "||"}:
             raise TextPatternError(f"write \\{character} for the character itself", position)
         else:
-            member = character
+            text = single = character
             position += 1
-        members.append(member)
+        members.append((text, single))
     raise TextPatternError("the class is never closed: ] is missing", start)
+
+
+def _other_case(members: list[tuple[str, str]]) -> list[str]:
+    """Return the letters a to z and A to Z of a class in the other case."""
+    found: list[str] = []
+    place = 0
+    while place < len(members):
+        first = last = members[place][1]
+        if place + 2 < len(members) and members[place + 1][0] == "-" and members[place + 2][1]:
+            last = members[place + 2][1]
+            place += 2
+        place += 1
+        for least, most in (("a", "z"), ("A", "Z")):
+            low, high = max(first, least), min(last, most)
+            if first and low <= high:
+                found.append(f"{low.swapcase()}-{high.swapcase()}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

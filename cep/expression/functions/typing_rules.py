@@ -19,12 +19,14 @@ from cep.expression.types import (
     UNKNOWN,
     DataType,
     Kind,
+    to_polars,
 )
 from cep.expression.values import MAX_SCALE
 
 MAX_WHOLE_DIGITS = 20
 BIGINT_DIGITS = 19
 Types = tuple[DataType, ...]
+TypeRule = Callable[[Types], DataType]
 
 
 class TypeMismatch(Exception):
@@ -81,7 +83,7 @@ def number(types: Types) -> DataType:
     """One number, and the result has its type."""
     (only,) = types
     if not (only.is_numeric or only.is_open):
-        raise TypeMismatch(f"needs a number, not a {only}", _cast_hint(only, "DOUBLE"))
+        raise TypeMismatch(f"needs a number, not a {only}", cast_hint(only, "DOUBLE"))
     return only
 
 
@@ -202,56 +204,155 @@ def _shifted(moment: DataType) -> DataType:
         case Kind.NULL | Kind.UNKNOWN:
             return moment
         case _:
-            hint = _cast_hint(moment, "TIMESTAMP")
+            hint = cast_hint(moment, "TIMESTAMP")
             raise TypeMismatch(f"cannot move a {moment} by an INTERVAL", hint)
 
 
 def joined_texts(types: Types) -> DataType:
     """Return the type of texts joined by CONCAT or `||`, which other languages have for OR."""
-    try:
-        return texts(STRING, len(types))(types)
-    except TypeMismatch as mismatch:
-        hint = f"{mismatch.hint}; between conditions write OR, since || joins texts"
-        raise TypeMismatch(str(mismatch), hint.removeprefix("; ")) from None
+    for data_type in types:
+        if data_type.kind is not Kind.STRING and not data_type.is_open:
+            hint = cast_hint(data_type, "STRING")
+            hint = f"{hint}; between conditions write OR, since || joins texts".removeprefix("; ")
+            raise TypeMismatch(f"needs a text, not a {data_type}", hint)
+    return STRING
 
 
-def texts(result: DataType, count: int) -> Callable[[Types], DataType]:
-    """Return the rule of a function of `count` texts, followed by whole numbers."""
+def whole_numbers(types: Types) -> DataType:
+    """Whole numbers, as of the operators on bits."""
+    for data_type in types:
+        if data_type.kind is not Kind.BIGINT and not data_type.is_open:
+            hint = cast_hint(data_type, "BIGINT")
+            if data_type.kind is Kind.BOOLEAN:
+                hint = "between conditions write AND, OR and NOT"
+            raise TypeMismatch(f"needs whole numbers, not a {data_type}", hint)
+    return BIGINT
+
+
+def hexadecimal(types: Types) -> DataType:
+    """HEX: a text or a whole number."""
+    (only,) = types
+    if only.kind not in {Kind.STRING, Kind.BIGINT} and not only.is_open:
+        raise TypeMismatch(f"needs a text or a whole number, not a {only}")
+    return STRING
+
+
+def truncated(types: Types) -> DataType:
+    """DATE_TRUNC: the beginning of a unit is of the type of the time, without zone of a DATE."""
+    _, moment = types
+    if moment.is_open:
+        return moment
+    if not moment.is_temporal:
+        hint = cast_hint(moment, "TIMESTAMP")
+        raise TypeMismatch(f"needs a date or timestamp, not a {moment}", hint)
+    return TIMESTAMP if moment.kind is Kind.TIMESTAMP else TIMESTAMP_NTZ
+
+
+def alike(types: Types) -> DataType:
+    """GREATEST and LEAST: values of one type, which can be compared."""
+    found = _common_type(types)
+    if not comparable(found, found):
+        raise TypeMismatch(f"cannot order {found}")
+    return found
+
+
+def array_of(types: Types) -> DataType:
+    """ARRAY: elements of one type."""
+    return DataType(Kind.ARRAY, element=_common_type(types))
+
+
+def _common_type(types: Types) -> DataType:
+    found = NULL
+    for data_type in types:
+        met = common(found, data_type)
+        if met is None:
+            hint = cast_hint(data_type, str(found))
+            raise TypeMismatch(f"needs values of one type, not {found} and {data_type}", hint)
+        found = met
+    return found
+
+
+def _element(array: DataType) -> DataType:
+    """Return the type that the elements of an array are computed with."""
+    if array.is_open:
+        return UNKNOWN
+    if array.kind is not Kind.ARRAY or array.element is None:
+        raise TypeMismatch(f"needs an ARRAY, not a {array}")
+    if not array.element.is_open:
+        try:
+            to_polars(array.element)
+        except ValueError as error:
+            raise TypeMismatch(f"cannot read the elements: {error}") from None
+    return array.element.computed
+
+
+def of_array(result: DataType) -> TypeRule:
+    """Return the rule of a function of one array."""
 
     def rule(types: Types) -> DataType:
-        for data_type in types[:count]:
-            if data_type.kind is not Kind.STRING and not data_type.is_open:
-                hint = _cast_hint(data_type, "STRING")
-                raise TypeMismatch(f"needs a text, not a {data_type}", hint)
-        for data_type in types[count:]:
-            if data_type.kind is not Kind.BIGINT and not data_type.is_open:
-                raise TypeMismatch(f"needs a whole number, not a {data_type}")
+        _element(types[0])
         return result
 
     return rule
 
 
-def date_part(types: Types) -> DataType:
-    """A part of a date or timestamp is a whole number."""
-    (only,) = types
-    if not (only.is_temporal or only.is_open):
-        hint = _cast_hint(only, "TIMESTAMP")
-        raise TypeMismatch(f"needs a date or timestamp, not a {only}", hint)
-    return BIGINT
+def element(types: Types) -> DataType:
+    """GET and ELEMENT_AT: an array and a whole number."""
+    array, place = types
+    if place.kind is not Kind.BIGINT and not place.is_open:
+        raise TypeMismatch(f"needs a whole number as the place of an element, not a {place}")
+    return _element(array)
 
 
-def array_contains(types: Types) -> DataType:
-    """An array and a value its elements can be compared with."""
-    array, item = types
-    if array.is_open:
-        return BOOLEAN
-    if array.kind is not Kind.ARRAY or array.element is None:
-        raise TypeMismatch(f"needs an ARRAY, not a {array}")
-    if not comparable(array.element.computed, item):
-        raise TypeMismatch(f"an {array} cannot hold a {item}")
+def array_and_item(result: DataType) -> TypeRule:
+    """Return the rule of an array and a value its elements can be compared with."""
+
+    def rule(types: Types) -> DataType:
+        array, item = types
+        if not comparable(_element(array), item):
+            raise TypeMismatch(f"an {array} cannot hold a {item}")
+        return result
+
+    return rule
+
+
+def arrays_of_one_type(types: Types) -> DataType:
+    """ARRAYS_OVERLAP: two arrays whose elements can be compared."""
+    one, other = types
+    if not comparable(_element(one), _element(other)):
+        raise TypeMismatch(f"cannot compare the elements of {one} and {other}")
     return BOOLEAN
 
 
-def _cast_hint(data_type: DataType, target: str) -> str:
+def ordered_element(types: Types) -> DataType:
+    """ARRAY_MIN and ARRAY_MAX: an array whose elements can be compared."""
+    found = _element(types[0])
+    if not comparable(found, found):
+        raise TypeMismatch(f"cannot order the elements of {types[0]}")
+    return found
+
+
+def same_array(types: Types) -> DataType:
+    """ARRAY_DISTINCT: an array whose elements can be compared."""
+    return DataType(Kind.ARRAY, element=ordered_element(types))
+
+
+def texts_and_arrays(types: Types) -> DataType:
+    """CONCAT_WS: a delimiter, then texts and arrays of them."""
+    for place, data_type in enumerate(types):
+        inner = data_type.element if place and data_type.element is not None else data_type
+        if inner.kind is not Kind.STRING and not inner.is_open:
+            raise TypeMismatch(f"needs a text, not a {data_type}", cast_hint(data_type, "STRING"))
+    return STRING
+
+
+def joined_array(types: Types) -> DataType:
+    """ARRAY_JOIN: an array of texts, a delimiter and perhaps a text instead of NULL."""
+    array, *others = types
+    return texts_and_arrays((*others, DataType(Kind.ARRAY, element=_element(array))))
+
+
+def cast_hint(data_type: DataType, target: str) -> str:
+    """Return what to write to get another type; empty if it cannot be cast."""
     castable = data_type.kind in {Kind.STRING, Kind.BOOLEAN} or data_type.is_numeric
     return f"cast it: CAST(... AS {target})" if castable else ""

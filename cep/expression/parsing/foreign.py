@@ -10,15 +10,15 @@ NO_CLOCK: Final = "a rule must find the same in a replay; compare event times in
 _NOT_RANDOM: Final = "a rule must find the same in a replay, so nothing is random"
 _MATCHES: Final = "write RLIKE: user RLIKE '^a'"
 _ALONE: Final = "a condition stands alone, such as x > 1"
-_PRODUCT: Final = "write a product for a power: x * x"
+_POWER: Final = "write POWER(x, 2)"
 _STRUCT: Final = "write the field of a struct behind a point: geo.lat"
 _NAN: Final = "write CAST('NaN' AS DOUBLE), which equals itself"
 _BARE: Final = "write the name of the column alone"
 
 OPERATORS: Final = {
     "&&": "write AND",
-    "&": "write AND",
-    "|": "write OR",
+    "&": "write AND between conditions; & is of the bits of whole numbers",
+    "|": "write OR between conditions; | is of the bits of whole numbers",
     "===": "write =",
     "!==": "write <>",
     "=>": "write >=",
@@ -28,8 +28,8 @@ OPERATORS: Final = {
     "!~": "write NOT RLIKE: user NOT RLIKE '^a'",
     "??": "write COALESCE(a, b)",
     "?": "write CASE WHEN ... THEN ... ELSE ... END",
-    "**": _PRODUCT,
-    "^": _PRODUCT,
+    "**": _POWER,
+    "^": _POWER,
     "//": "write FLOOR(a / b); comments are not allowed",
     "->": _STRUCT,
     "->>": _STRUCT,
@@ -46,9 +46,7 @@ OPERATORS: Final = {
     "less": "write <",
     "le": "write <=",
     "matches": _MATCHES,
-    "regexp": _MATCHES,
     "similar": _MATCHES,
-    "ilike": "write LOWER(user) LIKE 'a%'",
     "contains": "write CONTAINS(user, 'a')",
     "startswith": "write STARTSWITH(user, 'a')",
     "starts": "write STARTSWITH(user, 'a')",
@@ -74,37 +72,39 @@ FUNCTIONS: Final = {
         "NOW GETDATE SYSDATE TODAY UNIX_TIMESTAMP LOCALTIMESTAMP PROCTIME": NO_CLOCK,
         "RAND RANDOM UUID GEN_RANDOM_UUID": _NOT_RANDOM,
         "LIST": "a list of the stream stands behind IN: user IN LIST('name')",
-        "TO_TIMESTAMP": "write CAST(... AS TIMESTAMP)",
-        "TO_NUMBER FLOAT NUMERIC": "write CAST(... AS DOUBLE)",
-        "INT INTEGER BIGINT LONG CONVERT": "write CAST(... AS BIGINT)",
+        "TO_UNIXTIME TO_EPOCH EPOCH": "write UNIX_SECONDS(at)",
+        "TO_NUMBER NUMERIC": "write CAST(... AS DOUBLE)",
+        "INTEGER LONG CONVERT": "write CAST(... AS BIGINT)",
         "STR TO_CHAR TO_STRING": "write CAST(... AS STRING)",
-        "DATE TO_DATE DATE_TRUNC TRUNC": "write CAST(... AS DATE)",
-        "DATEDIFF DATE_DIFF TIMESTAMPDIFF EPOCH": (
-            "subtract times: at - a.at > INTERVAL '10' MINUTE"
-        ),
-        "DATE_ADD DATEADD TIMESTAMPADD DATE_SUB": "write at + INTERVAL '1' DAY",
+        "TIMESTAMPDIFF": "subtract times: at - a.at > INTERVAL '10' MINUTE",
+        "TIMESTAMPADD": "write at + INTERVAL '1' DAY",
+        "DATE_PART DATEPART": "write EXTRACT(HOUR FROM at) or HOUR(at)",
+        "AT_TIMEZONE TIMEZONE": "write CONVERT_TIMEZONE('Europe/Berlin', at)",
         "ISNAN IS_NAN": _NAN,
         "ISNULL IS_NULL": "write user IS NULL",
         "ISNOTNULL IS_NOT_NULL NOTNULL": "write user IS NOT NULL",
         "IIF": "write IF(condition, value, other)",
-        "REGEXP_LIKE REGEXP_MATCHES REGEX MATCH": "write user RLIKE '^a'",
+        "REGEXP_MATCHES REGEX MATCH": "write user RLIKE '^a'",
         "WILDCARD": "write user LIKE 'a%'",
-        "STRPOS INSTR CHARINDEX LOCATE INDEXOF FIND": "write CONTAINS(user, 'a')",
-        "LEFT": "write SUBSTRING(user, 1, 2)",
-        "RIGHT": "write ENDSWITH(user, 'a')",
-        "REPLACE REGEXP_REPLACE SPLIT SPLIT_PART REGEXP_EXTRACT": (
-            "test a part of a text with LIKE or RLIKE"
-        ),
-        "POWER POW SQUARE": _PRODUCT,
-        "GREATEST LEAST": "write CASE WHEN a > b THEN a ELSE b END",
+        "STRPOS INDEXOF FIND CHARINDEX": "write INSTR(user, 'a'), which counts from 1",
+        "STRINGCONTAINS": "write CONTAINS(user, 'a')",
+        "REGEXP_SUBSTR REGEX_EXTRACT": "write REGEXP_EXTRACT(user, '^(a+)', 1)",
+        "SQUARE": _POWER,
         "PREV LAG NEXT LEAD": (
             "name the step: LAST(step.field); PREV and NEXT stand in MATCH_RECOGNIZE"
         ),
         "ROW_NUMBER RANK": "count the events of a step: COUNT(step.*)",
-        "ANY ALL HAS ARRAY_ANY": "write ARRAY_CONTAINS(array, value)",
-        "CIDRMATCH CIDR_MATCH IN_CIDR": "compare the text: STARTSWITH(ip, '10.')",
-        "JSON_EXTRACT JSON_VALUE GET_JSON_OBJECT": (
-            f"declare a STRUCT in the schema of the stream; {_STRUCT}"
+        "ANY HAS ARRAY_ANY ANY_MATCH": (
+            "write ARRAY_CONTAINS(array, value), or EXISTS(array, each -> each > 1)"
+        ),
+        "ALL ALL_MATCH": "write FORALL(array, each -> each > 1)",
+        "ARRAY_LENGTH COUNT_ELEMENTS": "write SIZE(array)",
+        "CIDRMATCH IN_CIDR CIDR_CONTAINS IPV4_IS_IN_RANGE": "write CIDR_MATCH(ip, '10.0.0.0/8')",
+        "JSON_EXTRACT JSON_VALUE JSON_EXTRACT_SCALAR JSON_QUERY": (
+            "write GET_JSON_OBJECT(text, '$.a[0]')"
+        ),
+        "HAVERSINE GREAT_CIRCLE_DISTANCE GREATCIRCLEDISTANCE ST_DISTANCE ST_DISTANCESPHERE": (
+            "write GEO_DISTANCE(lat, lon, lat2, lon2), which is in metres"
         ),
     }.items()
     for name in names.split()

@@ -18,6 +18,7 @@ from cep.bounded_cache import BoundedCache
 from cep.expression import tree
 from cep.expression.errors import ExpressionError, UnknownParameter, near_name, problem_at
 from cep.expression.functions.casting import SOURCES
+from cep.expression.functions.signatures import Check
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.foreign import FUNCTIONS as FOREIGN_FUNCTIONS
@@ -28,12 +29,13 @@ from cep.expression.tree import (
     NOWHERE,
     AggregateFunction,
     ComparisonOperator,
+    HigherOrderFunction,
     Node,
     Span,
     aggregates_of,
     walk,
 )
-from cep.expression.types import Kind, from_sqlglot
+from cep.expression.types import DataType, Kind, from_sqlglot
 
 Given = tree.Literal | tuple[tree.Literal, ...]
 """What a parameter stands for: a constant, or a list of them after IN."""
@@ -45,12 +47,13 @@ MAX_TREE_DEPTH = 64
 MAX_NODES = 10_000
 MAX_PATTERNS_SIZE = 10_000
 MAX_DIGITS = 38
+MAX_NESTED_LAMBDAS = 3
 
 _FUNCTION_NAMES = sorted({*FUNCTIONS, "COALESCE", "NULLIF", "IF"} - OPERATORS - UNWRITTEN)
 _ALLOWED = (
-    "allowed are comparisons, AND OR NOT, IN, BETWEEN, LIKE, RLIKE, IS NULL, CASE, CAST, INTERVAL, "
-    "arithmetic, SUM COUNT AVG MIN MAX FIRST LAST over a step, and the functions "
-    f"{', '.join(_FUNCTION_NAMES)}"
+    "allowed are comparisons, AND OR NOT, IN, BETWEEN, LIKE, ILIKE, RLIKE, IS NULL, CASE, CAST, "
+    "INTERVAL, arithmetic, SUM COUNT AVG MIN MAX FIRST LAST over a step, and the functions of the "
+    "page Expressions"
 )
 _COMPARISONS: dict[type[exp.Expr], ComparisonOperator] = {
     exp.EQ: ComparisonOperator.EQUAL,
@@ -65,7 +68,10 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Sub: "-",
     exp.Mul: "*",
     exp.Div: "/",
+    exp.IntDiv: "DIV",
     exp.Mod: "%",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
     exp.DPipe: "CONCAT",
 }
 
@@ -112,6 +118,7 @@ class _Translation:
         self.text = text
         self.constants = constants
         self.used: set[str] = set()
+        self.variables: set[str] = set()
         self.depth = 0
         self.nodes = 0
         self.patterns_size = 0
@@ -137,7 +144,9 @@ class _Translation:
         self._count(_size(node))
         return node
 
-    def _node(self, parsed: exp.Expr) -> Node:  # noqa: PLR0911, C901 - one line per kind of node
+    def _node(  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
+        self, parsed: exp.Expr
+    ) -> Node:
         match parsed:
             case exp.Paren():
                 return self.node(parsed.this)
@@ -147,6 +156,7 @@ class _Translation:
                 (operand,) = self._operands(parsed, "this")
                 return tree.Not(operand, operand.span)
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+                self._check_bits(parsed)
                 left, right = self._operands(parsed, "this", "expression")
                 operator = _COMPARISONS[type(parsed)]
                 return tree.Comparison(operator, left, right, _cover(left, right))
@@ -158,7 +168,7 @@ class _Translation:
                     if isinstance(parsed, exp.NullSafeNEQ)
                     else tree.Not(distinct, distinct.span)
                 )
-            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod() | exp.DPipe():
+            case _ if type(parsed) in _OPERATORS:
                 operands = self._operands(parsed, "this", "expression", ignored=("typed", "safe"))
                 return tree.Call(_OPERATORS[type(parsed)], operands, _cover(*operands))
             case exp.Neg():
@@ -167,15 +177,18 @@ class _Translation:
                 return self._literal(parsed)
             case exp.Placeholder():
                 return self._parameter(parsed)
+            case exp.Bracket():
+                return self._element(parsed)
+            case exp.Dot() if isinstance(_innermost(parsed), _COMPUTED):
+                return self._member(parsed)
             case exp.Column() | exp.Dot() | exp.Identifier():
-                path = self._path(parsed)
-                return tree.Field(tuple(name for name, _ in path), (path[0][1][0], path[-1][1][1]))
+                return self._name(self._path(parsed))
             case exp.Anonymous():
                 return self._function(parsed)
             case _:
                 return self._special(parsed)
 
-    def _special(self, parsed: exp.Expr) -> Node:  # noqa: PLR0911 - one line per kind of node
+    def _special(self, parsed: exp.Expr) -> Node:  # noqa: C901, PLR0911 - one line per kind of node
         match parsed:
             case exp.Is():
                 return self._is(parsed)
@@ -193,8 +206,11 @@ class _Translation:
                     ),
                     span,
                 )
-            case exp.Like() | exp.Escape() | exp.RegexpLike():
-                return self._text_pattern(parsed)
+            case exp.Like() | exp.ILike() | exp.Escape():
+                return self._like(parsed)
+            case exp.RegexpLike():
+                (operand,) = self._operands(parsed, "this", ignored=("expression",))
+                return self._regex_like(operand, parsed.expression, "RLIKE")
             case exp.Case():
                 return self._case(parsed)
             case exp.Cast():
@@ -236,6 +252,14 @@ class _Translation:
         if not metas:
             return (0, len(self.text))
         return min(meta["start"] for meta in metas), max(meta["end"] for meta in metas) + 1
+
+    def _check_bits(self, parsed: exp.Expr) -> None:
+        """Refuse `a = 1 & b = 2`, where AND is meant: & binds closer than =."""
+        is_chain = isinstance(parsed.this, tuple(_COMPARISONS))
+        sides = (parsed.this.expression, parsed.expression) if is_chain else ()
+        if any(isinstance(side, exp.BitwiseAnd | exp.BitwiseOr) for side in sides):
+            found = foreign_refusal(self.text)
+            raise found or self._refused(parsed, "two comparisons in a row", "join them by AND")
 
     def _chain(self, parsed: exp.Expr) -> Node:
         """A row of one operator is one node, however long: sqlglot nests it to the left."""
@@ -321,8 +345,9 @@ class _Translation:
     def _parameter(self, parsed: exp.Placeholder) -> tree.Literal:
         given, span = self._given(parsed)
         if isinstance(given, tuple):
-            message = f"the parameter {parsed.name} is a list, which stands only behind IN"
-            raise refusal(self.text, span, message, f"write IN :{parsed.name}")
+            message = f"the parameter {parsed.name} is a list, which is no value"
+            hint = f"write IN :{parsed.name}, LIKE ANY (:{parsed.name}) or ARRAY(:{parsed.name})"
+            raise refusal(self.text, span, message, hint)
         return replace(given, span=span)
 
     def _given(self, parsed: exp.Placeholder) -> tuple[Given, Span]:
@@ -359,6 +384,42 @@ class _Translation:
             return Decimal(digits)
         return int(digits)
 
+    def _name(self, path: list[tuple[str, Span]]) -> Node:
+        """Return what a name with points in it stands for: a variable of a lambda, or a field."""
+        (first, (start, end)), *members = path
+        if first not in self.variables:
+            return tree.Field(tuple(name for name, _ in path), (start, path[-1][1][1]))
+        node: Node = tree.Variable(first, span=(start, end))
+        for name, (_, end_of_name) in members:
+            node = tree.Member(node, name, (start, end_of_name))
+        return node
+
+    def _member(self, parsed: exp.Dot) -> Node:
+        """Translate a field of a struct that is computed, as `items[0].price`."""
+        name = parsed.expression
+        if not isinstance(name, exp.Identifier):
+            self._path(name)  # refuses it
+        operand = self.node(parsed.this)
+        span = (operand.span[0], self._place(name)[1])
+        if isinstance(operand, tree.Field):  # geo['at'].lat
+            return tree.Field((*operand.path, name.name), span)
+        return tree.Member(operand, name.name, span)
+
+    def _element(self, parsed: exp.Bracket) -> Node:
+        """Translate `array[index]`, and `struct['field']`, which is `struct.field`."""
+        if len(parsed.expressions) != 1 or isinstance(parsed.expressions[0], exp.Slice):
+            raise self._refused(parsed, "[ ] takes one index", "write tags[0] or geo['lat']")
+        (index,) = parsed.expressions
+        operand = self.node(parsed.this)
+        if not isinstance(index, exp.Literal) or not index.is_string:
+            place = self.node(index)
+            return tree.Call("GET", (operand, place), _cover(operand, place))
+        name = self._literal(index)
+        span = _cover(operand, name)
+        if isinstance(operand, tree.Field):
+            return tree.Field((*operand.path, str(name.value)), span)
+        return tree.Member(operand, str(name.value), span)
+
     def _path(self, parsed: exp.Expr) -> list[tuple[str, Span]]:
         match parsed:
             case exp.Dot():
@@ -389,32 +450,76 @@ class _Translation:
                 message = "IS needs NULL, TRUE, FALSE or [NOT] DISTINCT FROM"
                 raise self._refused(parsed, message, "write = to compare, IS NOT NULL for a value")
 
-    def _text_pattern(self, parsed: exp.Expr) -> Node:
+    def _like(self, parsed: exp.Expr) -> Node:
+        """Translate LIKE and ILIKE, also with a list of patterns, of which one or all must fit.
+
+        ILIKE compares what LOWER makes of text and pattern. NOT denies every pattern, as in Spark:
+        `NOT LIKE ANY` asks for one that does not fit.
+        """
         escape = ""
         if isinstance(parsed, exp.Escape):
             escape = self._constant_text(parsed.expression, "ESCAPE")
             if len(escape) != 1:
                 raise self._refused(parsed.expression, "ESCAPE needs one character", "")
             parsed = parsed.this
-        if not isinstance(parsed, exp.Like | exp.RegexpLike):
+        if not isinstance(parsed, exp.Like | exp.ILike):
             raise self._refused(parsed, f"ESCAPE is not allowed with {_spelling(parsed)}")
         (operand,) = self._operands(parsed, "this", ignored=("expression", "negate"))
-        pattern = self._constant_text(parsed.expression, _spelling(parsed))
-        node: Node
-        try:
-            if isinstance(parsed, exp.Like):
-                self.patterns_size += like_pattern(pattern, escape).size
-                node = tree.Like(operand, pattern, escape, _cover(operand))
+        if isinstance(parsed, exp.ILike):
+            operand = tree.Call("LOWER", (operand,), operand.span)
+        is_negated = bool(parsed.args.get("negate"))
+        span = _cover(operand)
+        tests: list[Node] = []
+        for place, pattern in self._patterns(parsed):
+            text = pattern.lower() if isinstance(parsed, exp.ILike) else pattern
+            try:
+                self._count_pattern(like_pattern(text, escape).size)
+            except TextPatternError as error:
+                raise self._pattern_refused(place, error) from None
+            like = tree.Like(self._again(operand) if tests else operand, text, escape, span)
+            tests.append(tree.Not(like, span) if is_negated else like)
+        if len(tests) == 1:
+            return tests[0]
+        is_any = isinstance(parsed.expression, exp.Any)
+        if not tests:  # a list without a pattern, as a parameter
+            return tree.Literal(not is_any, span)
+        return (tree.Or if is_any else tree.And)(tuple(tests), span)
+
+    def _patterns(self, parsed: exp.Expr) -> list[tuple[exp.Expr, str]]:
+        """Return the patterns behind LIKE, each with what stands for it."""
+        listed, what = parsed.expression, _spelling(parsed)
+        if not isinstance(listed, exp.Any | exp.All):
+            return [(listed, self._constant_text(listed, what))]
+        found: list[tuple[exp.Expr, str]] = []
+        within = listed.this
+        written = within.expressions if isinstance(within, exp.Tuple) else [within.this]
+        if not written:
+            raise self._refused(parsed, f"{what} needs patterns", f"write {what} ANY ('a%', 'b%')")
+        for each in written:
+            given = self._given(each)[0] if isinstance(each, exp.Placeholder) else None
+            if isinstance(given, tuple) and all(isinstance(one.value, str) for one in given):
+                found += [(each, str(one.value)) for one in given]
             else:
-                self.patterns_size += regex(pattern).size
-                node = tree.RegexLike(operand, pattern, _cover(operand))
+                found.append((each, self._constant_text(each, what)))
+        return found
+
+    def _regex_like(self, operand: Node, written: exp.Expr, what: str) -> Node:
+        pattern = self._constant_text(written, what)
+        try:
+            self._count_pattern(regex(pattern).size)
         except TextPatternError as error:
-            place = f"at character {error.position + 1} of the pattern"
-            raise self._refused(parsed.expression, f"{error} ({place})", "") from None
+            raise self._pattern_refused(written, error) from None
+        return tree.RegexLike(operand, pattern, _cover(operand))
+
+    def _count_pattern(self, size: int) -> None:
+        self.patterns_size += size
         if self.patterns_size > MAX_PATTERNS_SIZE:
             what = "characters in LIKE and RLIKE once repetitions are written out"
             raise too_large(self.text, what, self.patterns_size, MAX_PATTERNS_SIZE)
-        return tree.Not(node, node.span) if parsed.args.get("negate") else node
+
+    def _pattern_refused(self, written: exp.Expr, error: TextPatternError) -> ExpressionError:
+        place = f"at character {error.position + 1} of the pattern"
+        return self._refused(written, f"{error} ({place})", "")
 
     def _constant_text(self, parsed: exp.Expr, what: str) -> str:
         found: tree.Literal | None = None
@@ -468,11 +573,25 @@ class _Translation:
             raise self._refused(parsed, "this is no interval of a fixed length", hint)
         return tree.Literal(value, self._place(amount) if "start" in amount.meta else NOWHERE)
 
-    def _function(self, parsed: exp.Expr) -> Node:
+    def _function(  # noqa: C901, PLR0911 - one line per kind of function
+        self, parsed: exp.Expr
+    ) -> Node:
         name = str(parsed.name).upper()
         if name in AggregateFunction.__members__:
             return self._aggregate(parsed, AggregateFunction(name))
-        arguments = self._operands(parsed, "expressions", ignored=("this",))
+        if name in HigherOrderFunction.__members__:
+            return self._higher_order(parsed, HigherOrderFunction(name))
+        if name in _REGEX_FUNCTIONS:
+            if (count := len(parsed.expressions)) != 2:  # noqa: PLR2004 - text and pattern
+                raise self._refused(parsed, f"{name} takes 2 arguments, not {count}", "")
+            text, pattern = parsed.expressions
+            return self._regex_like(self.node(text), pattern, name)
+        if any(isinstance(each, exp.Lambda) for each in parsed.expressions):
+            near = near_name(name, HigherOrderFunction)
+            hint = FOREIGN_FUNCTIONS.get(name) or near or f"{_TAKING_LAMBDAS} take one"
+            raise self._refused(parsed, f"{name} takes no lambda", hint)
+        self._operands(parsed, ignored=("this", "expressions"))
+        arguments = tuple(node for each in parsed.expressions for node in self._arguments(each))
         span = (
             parsed.meta["start"],
             max([parsed.meta["end"] + 1, *(a.span[1] for a in arguments)]),
@@ -485,8 +604,24 @@ class _Translation:
                 return tree.Case(((same, tree.Literal(None)),), self._again(value), span)
             case "IF", (condition, value, other):
                 return tree.Case(((condition, value),), other, span)
+            case _, (value,) if (target := CASTS.get(name)) is not None:
+                return tree.Cast(value, DataType(target), span)
+            case "CONVERT_TIMEZONE", (source, target, moment):
+                moment = self._scalar_call(
+                    parsed, "TO_UTC_TIMESTAMP", (moment, source), span, FUNCTIONS
+                )
+                return self._scalar_call(parsed, name, (target, moment), span, FUNCTIONS)
             case _:
                 return self._scalar_call(parsed, name, arguments, span, FUNCTIONS)
+
+    def _arguments(self, written: exp.Expr) -> tuple[Node, ...]:
+        """Return an argument of a function; a parameter that is a list stands for its values."""
+        if isinstance(written, exp.Placeholder):
+            given, span = self._given(written)
+            if isinstance(given, tuple):
+                self._count(len(given))
+                return tuple(replace(each, span=span) for each in given)
+        return (self.node(written),)
 
     def _scalar_call(
         self,
@@ -508,7 +643,45 @@ class _Translation:
             if function.minimum < function.maximum:
                 takes = f"{function.minimum} to {takes}"
             raise self._refused(parsed, f"{written} takes {takes}, not {len(arguments)}", "")
+        for place, check in function.checks.items():
+            if place < len(arguments):
+                self._check_constant(arguments[place], written, check, parsed)
         return tree.Call(name, arguments, span)
+
+    def _check_constant(
+        self, argument: Node, function: str, check: Check, parsed: exp.Expr
+    ) -> None:
+        """Refuse an argument that is no constant text, or one that its function cannot take."""
+        span = self._place(parsed) if argument.span == NOWHERE else argument.span
+        if not isinstance(argument, tree.Literal) or not isinstance(argument.value, str):
+            message = f"{function} needs a constant text in single quotes here"
+            raise refusal(self.text, span, message)
+        try:
+            check(argument.value)
+        except ValueError as error:
+            raise refusal(self.text, span, str(error)) from None
+
+    def _higher_order(
+        self, parsed: exp.Expr, function: HigherOrderFunction
+    ) -> tree.HigherOrderCall:
+        written = parsed.expressions
+        hint = f"write {function}(tags, tag -> tag = 'a')"
+        if len(written) != 2 or not isinstance(written[1], exp.Lambda):  # noqa: PLR2004 - array, lambda
+            raise self._refused(parsed, f"{function} takes an array and a lambda", hint)
+        array, (variable, *others) = self.node(written[0]), written[1].expressions
+        if others:
+            raise self._refused(written[1], f"the lambda of {function} takes one variable", hint)
+        name = variable.name
+        if name in self.variables:
+            message = f"{name} is already the variable of the lambda around this one"
+            raise self._refused(variable, message, "choose another name")
+        if len(self.variables) == MAX_NESTED_LAMBDAS:
+            message = f"lambdas are nested at most {MAX_NESTED_LAMBDAS} deep"
+            raise self._refused(variable, message, "each multiplies the elements to look at")
+        self.variables.add(name)
+        body = self.node(written[1].this)
+        self.variables.remove(name)
+        return tree.HigherOrderCall(function, array, name, body, self._place(parsed))
 
     def _aggregate(self, parsed: exp.Expr, function: AggregateFunction) -> tree.Aggregate:
         hint = f"write {function}(step.field)"
@@ -538,6 +711,13 @@ class _Translation:
         return tree.Aggregate(function, steps.pop(), without_step(operand), self._place(parsed))
 
 
+def _innermost(parsed: exp.Expr) -> exp.Expr:
+    """Return what stands before the first point."""
+    while isinstance(parsed, exp.Dot):
+        parsed = parsed.this
+    return parsed
+
+
 def _size(node: Node) -> int:
     """Return how many nodes a tree has, the operands of aggregates included."""
     operands = [found.operand for found in walk(node) if isinstance(found, tree.Aggregate)]
@@ -553,14 +733,24 @@ def _cover(*nodes: Node) -> Span:
 
 
 _INSTEAD: Final[dict[type[exp.Expr], str]] = {
-    exp.Bracket: "write struct.field, or ARRAY_CONTAINS(array, value)",
+    exp.Array: "put the array in brackets: (ARRAY(1, 2))[0]",
     exp.Window: "an aggregate is over the events of a step: SUM(step.field)",
     exp.HexString: "write a number in decimal digits",
 }
 """What to write in place of what sqlglot reads and this language lacks."""
+CASTS: Final = {
+    "TO_DATE": Kind.DATE,
+    "TO_TIMESTAMP": Kind.TIMESTAMP,
+    **{kind.value: kind for kind in SOURCES if kind not in {Kind.DECIMAL, Kind.TIMESTAMP_NTZ}},
+}
+"""Functions that are casts, as Spark has them."""
+_TAKING_LAMBDAS: Final = ", ".join(HigherOrderFunction)
+_COMPUTED: Final = (exp.Bracket, exp.Anonymous, exp.Paren)
+"""What has fields if it is a struct, besides columns."""
+_REGEX_FUNCTIONS: Final = frozenset({"RLIKE", "REGEXP", "REGEXP_LIKE"})
 _SPELLINGS: dict[type[exp.Expr], str] = {
+    exp.ILike: "ILIKE",
     exp.RegexpLike: "RLIKE",
-    exp.Bracket: "indexing with [ ]",
     exp.Alias: "AS",
 }
 
