@@ -98,6 +98,8 @@ class _Compiler:
                 raise ExpressionError(
                     problem_at(to_sql(node), (0, 0), "an aggregate needs a partial match")
                 )
+            case tree.Window():
+                raise AssertionError("windows are columns by now")
             case tree.And(operands=operands):
                 return pl.all_horizontal(*map(self.condition, operands))
             case tree.Or(operands=operands):

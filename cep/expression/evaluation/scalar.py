@@ -103,6 +103,8 @@ class ScalarCompiler:
             case tree.Aggregate():
                 slot = self.slot_of(node)
                 return lambda _event, aggregates: aggregates[slot]
+            case tree.Window():
+                raise AssertionError("windows are columns by now")
             case tree.And(operands=operands):
                 return self._kleene(operands, decisive=False)
             case tree.Or(operands=operands):

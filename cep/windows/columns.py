@@ -1,0 +1,124 @@
+"""Windows as columns: tests that read a column in place of each window, and what fills it.
+
+tests ──WindowColumns.of──► tests without windows · schema with a column for each window
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cep.expression import DataType, Field, Node, Schema, to_sql
+from cep.expression.checking.inference import type_of
+from cep.expression.rewrite import rebuilt
+from cep.expression.split import without_windows
+from cep.expression.tree import FrameUnit, Literal, Window, windows_of
+from cep.expression.values import Value
+from cep.windows.rows import Flags, WindowRows, parts_of, still_needed, window_values
+
+Since = Callable[[str], int | None]
+"""From which event time on events count for a rule; `None`: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowColumns:
+    """The different windows of some tests, each with the name of its column.
+
+    `parts` are the expressions that they read of events.
+    """
+
+    names: Mapping[Window, str]
+    parts: tuple[Node, ...]
+
+    @classmethod
+    def of(cls, tests: Sequence[Node]) -> "WindowColumns":
+        """Return those that are within some tests."""
+        found = dict.fromkeys(window for test in tests for window in windows_of(test))
+        parts = dict.fromkeys(part for window in found for part in parts_of(window))
+        return cls({window: column_of(window) for window in found}, tuple(parts))
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(self.names)
+
+    def replaced(self, node: Node) -> Node:
+        """Return a test with columns in the place of windows."""
+        if not self.names:
+            return node
+        if isinstance(node, Window):
+            return Field((self.names[node],), node.span)
+        return rebuilt(node, self.replaced)
+
+    def types(self, schema: Schema) -> dict[str, DataType]:
+        """Return the type of each column."""
+        return {name: type_of(window, schema) for window, name in self.names.items()}
+
+    def widened(self, schema: Schema) -> Schema:
+        """Return the schema of events with these columns."""
+        if not self.names:
+            return schema
+        return replace(schema, columns=(*schema.columns, *self.types(schema).items()))
+
+    def values(
+        self,
+        rows: WindowRows,
+        since_ms: Since = lambda _rule: None,
+        without: Collection[str] = (),
+    ) -> dict[str, list[Value]]:
+        """Return the values of each column, NULL for rules that are left out.
+
+        Windows of several rules that are equal and count from one time on are computed once.
+
+        Raises:
+            EvaluationError: a window cannot be computed of these values.
+        """
+        known: dict[tuple[Window, int | None], list[Value]] = {}
+        found: dict[str, list[Value]] = {}
+        for window, name in self.names.items():
+            if window.rule in without:
+                found[name] = [None] * len(rows)
+                continue
+            plain, since = replace(window, rule=""), since_ms(window.rule)
+            if (plain, since) not in known:
+                known[plain, since] = window_values(plain, rows, since)
+            found[name] = known[plain, since]
+        return found
+
+    def needed(
+        self,
+        rows: WindowRows,
+        until_ms: int,
+        since_ms: Since = lambda _rule: None,
+        without: Collection[str] = (),
+    ) -> dict[Window, Flags]:
+        """Return which events each window may count after `until_ms`."""
+        found: dict[Window, Flags] = {}
+        for window in self.names:
+            if window.rule in without:
+                continue
+            found[window] = still_needed(window, rows, until_ms)
+            if (since := since_ms(window.rule)) is not None:
+                found[window] &= rows.times_ms >= since
+        return found
+
+
+def column_of(window: Window) -> str:
+    """Return the name of the column of a window: its text, and the rule that it is bound to."""
+    return f"{to_sql(window)} {window.rule}".rstrip()
+
+
+def arrival_tests(tests: Sequence[Node]) -> list[tuple[str, Node]]:
+    """Return for each test one that needs no window, and then which events windows count.
+
+    Each goes with its rule, "" where it is the test itself; the others hold wherever the test may.
+    """
+    found: list[tuple[str, Node]] = []
+    for test in tests:
+        windows = windows_of(test)
+        if windows:
+            found.append((windows[0].rule, without_windows(test) or Literal(value=True)))
+        else:
+            found.append(("", test))
+    for window in dict.fromkeys(each for test in tests for each in windows_of(test)):
+        counts_all = window.condition is None or window.frame.unit is FrameUnit.ROWS
+        counted = Literal(value=True) if counts_all else window.condition
+        found.append((window.rule, counted or Literal(value=True)))
+    return found
