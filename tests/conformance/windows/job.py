@@ -1,0 +1,87 @@
+"""A case of the corpus of windows as a rule of a job: both stages, batches, restarts, late events.
+
+case ──document, stream──► Pipeline, events as they arrive ──► what alerts, in order of events
+"""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from contract.snapshot import StreamDefinition
+from tests.conformance.windows.cases import columns_of, condition_of, row_of
+from tests.letters import processor, version
+from tests.processor_runtime.core.pipeline import Options, Pipeline
+
+_END_MS: Final = 10**13
+_WATERMARKS_ALONE_MS: Final = 10**13
+"""A delay with which no event lets time go on."""
+
+
+def alerts_of_job(case: Mapping[str, Any], random: Random) -> list[Any]:
+    """Return the numbers of the events at which the rule of a case alerts, in order.
+
+    Its key is what the partitions of its windows have in common.
+    """
+    has_watermarks = any("watermark" in event for event in case["events"])
+    delay_ms = (case.get("arrival") or {}).get("delay_needed_ms", 0)
+    stream = StreamDefinition(
+        name="events",
+        version=1,
+        schema=columns_of(case),
+        event_time_column="ts",
+        allowed_delay_ms=_WATERMARKS_ALONE_MS if has_watermarks else delay_ms,
+        order_by=list(case.get("order_by", ())),
+    )
+    job = Pipeline(stream, Options(shards=random.randint(1, 3)))
+    pattern = {"steps": [{"name": "event", "where": condition_of(case)}]}
+    job.publish(processor("rule", version(1, pattern, key_by=_key(case))))
+    for part in _parts(case, random):
+        match part:
+            case [{"watermark": time_ms}]:
+                job.advance(time_ms)
+            case [{"restart": _}]:
+                job.restart()
+            case events:
+                job.batch([row_of(case, event) for event in events])
+    job.advance(_END_MS)
+    order = {number: place for place, number in enumerate(_in_order(case))}
+    found = [from_json(row.events or "")["event"][0]["n"] for row in job.rows_of("match")]
+    return sorted(found, key=order.__getitem__)
+
+
+def _parts(case: Mapping[str, Any], random: Random) -> list[Sequence[Mapping[str, Any]]]:
+    """Return what happens, one after the other: batches of events, watermarks, restarts."""
+    parts: list[list[Mapping[str, Any]]] = [[]]
+    for event in case["events"]:
+        is_cut = random.random() < 0.2
+        if is_cut or "n" not in event or (parts[-1] and "n" not in parts[-1][-1]):
+            parts.append([])
+        parts[-1].append(event)
+    return [part for part in parts if part]
+
+
+def _in_order(case: Mapping[str, Any]) -> list[Any]:
+    def place(event: Mapping[str, Any]) -> tuple[Any, ...]:
+        values = [event.get(name) for name in case.get("order_by", ())]
+        return (event["ts"], *((value is not None, value or 0) for value in values))
+
+    return [each["n"] for each in sorted((e for e in case["events"] if "n" in e), key=place)]
+
+
+def _key(case: Mapping[str, Any]) -> list[str] | None:
+    keys = [set(each["partition_by"]) for each in _windows(case["params"])]
+    return sorted(set.intersection(*keys)) or None
+
+
+def _windows(node: Any) -> list[Mapping[str, Any]]:
+    match node:
+        case {"agg": _, "frame": _}:
+            return [node]
+        case Mapping():
+            return [found for each in node.values() for found in _windows(each)]
+        case [*parts]:
+            return [found for each in parts for found in _windows(each)]
+        case _:
+            return []
