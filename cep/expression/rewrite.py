@@ -7,6 +7,7 @@ their trees with it.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from cep.expression import tree
 from cep.expression.tree import Node
@@ -67,3 +68,17 @@ def with_rule(node: Node, rule: str) -> Node:
     """Return a condition with its windows bound to a rule."""
     node = rebuilt(node, partial(with_rule, rule=rule))
     return replace(node, rule=rule) if isinstance(node, tree.Window) else node
+
+
+_WITHOUT_EVENT: Final = {
+    tree.Exclusion.NOTHING: tree.Exclusion.CURRENT_ROW,
+    tree.Exclusion.TIES: tree.Exclusion.GROUP,
+}
+
+
+def without_event(node: Node) -> Node:
+    """Return a condition whose windows leave out the event under test."""
+    if not isinstance(node, tree.Window):
+        return rebuilt(node, without_event)
+    exclusion = _WITHOUT_EVENT.get(node.frame.exclusion, node.frame.exclusion)
+    return replace(node, frame=replace(node.frame, exclusion=exclusion))

@@ -18,22 +18,28 @@ Since = Callable[[str], int | None]
 """From which event time on events count for a rule; `None`: all."""
 
 
+Evaluate = Callable[[Node, Mapping[str, Sequence[Value]]], Sequence[Value]]
+"""Returns the values of an expression for some events, given those of the columns that it reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class WindowColumns:
-    """The different windows of some tests, each with the name of its column.
+    """The different windows of some tests, each with the name of its column, inner ones first.
 
-    `parts` are the expressions that they read of events.
+    `parts` are the expressions that they read of events, as they are written with columns in the
+    place of inner windows.
     """
 
     names: Mapping[Window, str]
-    parts: tuple[Node, ...]
+    parts: Mapping[Node, Node]
 
     @classmethod
     def of(cls, tests: Sequence[Node]) -> "WindowColumns":
         """Return those that are within some tests."""
-        found = dict.fromkeys(window for test in tests for window in windows_of(test))
-        parts = dict.fromkeys(part for window in found for part in parts_of(window))
-        return cls({window: column_of(window) for window in found}, tuple(parts))
+        every = dict.fromkeys(window for test in tests for window in windows_of(test))
+        found = cls({window: column_of(window) for window in sorted(every, key=_depth)}, {})
+        parts = dict.fromkeys(part for window in found.names for part in parts_of(window))
+        return replace(found, parts={part: found.replaced(part) for part in parts})
 
     def __bool__(self) -> bool:
         """Return whether there are any."""
@@ -59,28 +65,44 @@ class WindowColumns:
 
     def values(
         self,
-        rows: WindowRows,
+        kept: WindowRows,
+        new: WindowRows,
+        evaluate: Evaluate,
         since_ms: Since = lambda _rule: None,
         without: Collection[str] = (),
-    ) -> dict[str, list[Value]]:
-        """Return the values of each column, NULL for rules that are left out.
+    ) -> tuple[WindowRows, dict[str, list[Value]]]:
+        """Return all events with what windows read of them, and each column for the new ones.
 
         Windows of several rules that are equal and count from one time on are computed once.
+        Columns of rules that are left out are NULL.
+
+        Args:
+            kept: earlier events.
+            new: later ones, with times and keys alone.
+            evaluate: what gives the values of an expression for the new events.
+            since_ms: from when on events count for a rule.
+            without: rules that are left out.
 
         Raises:
             EvaluationError: a window cannot be computed of these values.
         """
         known: dict[tuple[Window, int | None], list[Value]] = {}
         found: dict[str, list[Value]] = {}
+        values: dict[Node, Sequence[Value]] = {}
         for window, name in self.names.items():
+            for part in parts_of(window):
+                if part not in values:
+                    values[part] = evaluate(self.parts[part], found)
             if window.rule in without:
-                found[name] = [None] * len(rows)
+                found[name] = [None] * len(new)
                 continue
             plain, since = replace(window, rule=""), since_ms(window.rule)
             if (plain, since) not in known:
-                known[plain, since] = window_values(plain, rows, since)
+                read = replace(new, values={part: values[part] for part in parts_of(window)})
+                rows = WindowRows.all_of([kept.reading(read.values), read])
+                known[plain, since] = window_values(plain, rows, since)[len(kept) :]
             found[name] = known[plain, since]
-        return found
+        return WindowRows.all_of([kept, replace(new, values=values)]), found
 
     def needed(
         self,
@@ -98,6 +120,11 @@ class WindowColumns:
             if (since := since_ms(window.rule)) is not None:
                 found[window] &= rows.times_ms >= since
         return found
+
+
+def _depth(window: Window) -> int:
+    inner = (each for part in parts_of(window) for each in windows_of(part))
+    return 1 + max(map(_depth, inner), default=0)
 
 
 def column_of(window: Window) -> str:
@@ -118,7 +145,8 @@ def arrival_tests(tests: Sequence[Node]) -> list[tuple[str, Node]]:
         else:
             found.append(("", test))
     for window in dict.fromkeys(each for test in tests for each in windows_of(test)):
-        counts_all = window.condition is None or window.frame.unit is FrameUnit.ROWS
-        counted = Literal(value=True) if counts_all else window.condition
+        counted = None
+        if window.condition is not None and window.frame.unit is not FrameUnit.ROWS:
+            counted = without_windows(window.condition)
         found.append((window.rule, counted or Literal(value=True)))
     return found

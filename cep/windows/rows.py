@@ -4,8 +4,8 @@ events ──WindowRows──► value of a window for each row · rows that lat
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,10 @@ class WindowRows:
         }
         times_ms = np.concatenate([part.times_ms for part in parts])
         return cls(times_ms, np.concatenate([part.keys for part in parts]), values)
+
+    def reading(self, nodes: Iterable[Node]) -> "WindowRows":
+        """Return the events with the values of some expressions alone."""
+        return replace(self, values={n: self.values[n] for n in nodes if n in self.values})
 
     def where(self, chosen: Flags) -> "WindowRows":
         """Return some of the events."""

@@ -3,7 +3,8 @@
 events in order, some at a time ──RunningWindows──► values of windows, read as fields
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -38,10 +39,12 @@ class RunningWindows:
         self._columns = WindowColumns.of(tests)
         self._reader = field_reader
         self._most_events = most_events
-        self._parts = [(node, compile_scalar(node, field_reader)) for node in self._columns.parts]
-        self._kept = WindowRows.empty(self._columns.parts)
+        self._kept = WindowRows.empty(list(self._columns.parts))
         self.current: dict[str, Value] = {}
         """The values of windows at the event that `over` has yielded last, by their columns."""
+        self._parts = {
+            part: compile_scalar(part, self.field_reader) for part in self._columns.parts.values()
+        }
         self.tests = [self._columns.replaced(test) for test in tests]
         """The tests without windows, to be compiled with `field_reader`."""
 
@@ -85,15 +88,27 @@ class RunningWindows:
                 f"event {index + 1} is older than the one before it; a rule with windows needs "
                 "events in order of time: sort them first"
             )
-        values = {node: [read(event, ()) for _, _, event in events] for node, read in self._parts}
-        new = WindowRows(times_ms, np.zeros(len(events), np.int64), values)
-        rows = WindowRows.all_of([self._kept, new])
-        columns = self._columns.values(rows)
-        before = len(self._kept)
+        new = WindowRows(times_ms, np.zeros(len(events), np.int64), {})
+        rows, columns = self._columns.values(self._kept, new, partial(self._evaluated, events))
         self._keep(rows)
-        for place, event in enumerate(events, start=before):
-            self.current = {name: column[place] for name, column in columns.items()}
+        for place, event in enumerate(events):
+            self._stand_at(place, columns)
             yield event
+
+    def _evaluated(
+        self,
+        events: Sequence[tuple[int, int, Any]],
+        part: Node,
+        columns: Mapping[str, Sequence[Value]],
+    ) -> list[Value]:
+        values = []
+        for place, (_, _, event) in enumerate(events):
+            self._stand_at(place, columns)
+            values.append(self._parts[part](event, ()))
+        return values
+
+    def _stand_at(self, place: int, columns: Mapping[str, Sequence[Value]]) -> None:
+        self.current = {name: column[place] for name, column in columns.items()}
 
     def _keep(self, rows: WindowRows) -> None:
         if not len(rows):

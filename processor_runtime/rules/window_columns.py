@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
-from cep.expression import Node, Schema, compile_columnar, evaluating
+from cep.expression import Node, Schema, compile_columnar, evaluating, to_sql
 from cep.expression.types import to_polars
 from cep.expression.values import Value
 from cep.keyed.predicate_index import PredicateIndex
@@ -21,7 +21,8 @@ from cep.windows.columns import WindowColumns, arrival_tests
 class GroupWindows:
     """The windows of a group, if it has any.
 
-    `parts`: what windows read of an event, as columns. `arriving`: the index of the first stage,
+    `parts`: what windows read of an event, as Polars computes it. `texts`: names of the same,
+    for the state. `arriving`: the index of the first stage,
     which knows no windows; `rules`: of each of its tests the rule it is for, "" where it is the
     very test of the matching stage.
     """
@@ -29,6 +30,7 @@ class GroupWindows:
     columns: WindowColumns
     schema: Schema
     parts: Mapping[Node, pl.Expr]
+    texts: Mapping[Node, str]
     arriving: PredicateIndex
     rules: Sequence[str]
 
@@ -42,28 +44,30 @@ class GroupWindows:
         columns = WindowColumns.of(tests)
         if not columns:
             return None
-        parts = {part: compile_columnar(part, schema) for part in columns.parts}
+        types = columns.widened(schema)
+        parts = {part: compile_columnar(part, types) for part in columns.parts.values()}
+        texts = {part: to_sql(read) for part, read in columns.parts.items()}
         arriving = arrival_tests(tests)
         index = PredicateIndex([test for _, test in arriving], schema)
-        return cls(columns, schema, parts, index, [rule for rule, _ in arriving])
+        return cls(columns, schema, parts, texts, index, [rule for rule, _ in arriving])
 
-    def values(self, events: pl.DataFrame) -> dict[Node, Sequence[Value]]:
-        """Return the values of what windows read.
+    def evaluated(
+        self, events: pl.DataFrame, part: Node, columns: Mapping[str, Sequence[Value]]
+    ) -> list[Value]:
+        """Return the values of something that windows read, of events with these columns.
 
         Raises:
             EvaluationError: polars fails on a value of one of the events.
         """
+        frame = self.filled(events, columns)
         with evaluating():
-            return {
-                part: events.select(column).to_series().to_list()
-                for part, column in self.parts.items()
-            }
+            return list(frame.select(self.parts[part]).to_series().to_list())
 
     def filled(self, events: pl.DataFrame, values: Mapping[str, Sequence[Value]]) -> pl.DataFrame:
-        """Return events with the columns of windows."""
+        """Return events with columns of windows."""
         types = self.columns.types(self.schema)
         return events.with_columns(
-            pl.Series(name, values[name], to_polars(data_type)) for name, data_type in types.items()
+            pl.Series(name, of, to_polars(types[name])) for name, of in values.items()
         )
 
     def plain(self, events: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ not count for it, so that equal windows of several rules share what is kept.
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -16,8 +17,9 @@ import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
-from cep.expression import EvaluationError, Node, to_sql
+from cep.expression import EvaluationError
 from cep.expression.tree import Window
+from cep.expression.values import Value
 from cep.nfa.codec import pack, pack_values, unpack, unpack_values
 from cep.windows.rows import Flags, WindowRows, deadline_ms
 from cep.windows.running import kept_too_many
@@ -59,7 +61,7 @@ class WindowState:
 
     def __post_init__(self) -> None:
         self._index, self._layouts = _header(self.state)
-        texts = list(map(to_sql, self.windows.parts))
+        texts = list(self.windows.texts.values())
         newest = max(self._layouts, default=0)
         if self._layouts.get(newest) != texts:
             self._layouts[newest + 1] = texts
@@ -84,21 +86,21 @@ class WindowState:
         """
         windows = self.windows
         try:
-            rows = self._taken(events, until_ms)
-            values = windows.columns.values(rows, self.group.since_ms, stopped)
+            kept, new = self._taken(events, until_ms)
+            evaluate = partial(windows.evaluated, self.group.compiled.no_events)
+            if events is not None:
+                evaluate = partial(windows.evaluated, events)
+            rows, values = windows.columns.values(kept, new, evaluate, self.group.since_ms, stopped)
         except EvaluationError as error:
             # Which rule is to blame is not known. Nothing of what they may find is wrong then.
             self.failures = {w.rule: error for w in windows.columns.names if w.rule not in stopped}
-            values = {name: [] for name in windows.columns.names.values()}
-            rows = WindowRows.empty(windows.columns.parts)
+            nulls: list[Value] = [None] * (0 if events is None else len(events))
+            values = dict.fromkeys(windows.columns.names.values(), nulls)
+            rows = WindowRows.empty(list(windows.columns.parts))
             self._batch = self._keys(PackedKeys.of([]), until_ms)
         self._rows = rows
         self._check_limits(until_ms, stopped)
-        if events is None:
-            return None
-        new = {name: of[-len(events) :] for name, of in values.items()}
-        nulls = [None] * len(events)
-        return windows.filled(events, {name: of or nulls for name, of in new.items()})
+        return None if events is None else windows.filled(events, values)
 
     def save(self, until_ms: int, stopped: Collection[str]) -> None:
         """Keep what later events may count."""
@@ -144,20 +146,18 @@ class WindowState:
             if most > limit:
                 self.failures[rule] = kept_too_many(most, limit)
 
-    def _taken(self, events: pl.DataFrame | None, until_ms: int) -> WindowRows:
-        """Return what is kept of the keys of some events, and then these."""
+    def _taken(self, events: pl.DataFrame | None, until_ms: int) -> tuple[WindowRows, WindowRows]:
+        """Return what is kept of the keys of some events, and times and keys of these."""
         if events is None:
             self._batch = self._keys(PackedKeys.of([]), until_ms)
-            return self._kept()
+            return self._kept(), WindowRows.empty([])
         compiled = self.group.compiled
         keys = compiled.keys(events).rows() if compiled.is_keyed else [()] * len(events)
         numbers: dict[tuple[Any, ...], int] = {}
         of_events = [numbers.setdefault(key, len(numbers)) for key in keys]
-        values = self.windows.values(events)
         self._batch = self._keys(PackedKeys.of(map(key_bytes, numbers)), until_ms)
         times_ms = events.get_column(TIME).cast(pl.Int64).to_numpy()
-        new = WindowRows(times_ms, np.array(of_events, np.int64), values)
-        return WindowRows.all_of([self._kept(), new])
+        return self._kept(), WindowRows(times_ms, np.array(of_events, np.int64), {})
 
     def _keys(self, keys: PackedKeys, until_ms: int) -> BatchKeys:
         return take_keys(
@@ -170,14 +170,14 @@ class WindowState:
 
     def _kept(self) -> WindowRows:
         spans, layouts = self._batch.entries()
-        parts: dict[str, Node] = {to_sql(part): part for part in self.windows.parts}
-        kept = [WindowRows.empty(self.windows.columns.parts)]
+        kept = [WindowRows.empty(list(self.windows.columns.parts))]
         for number in np.flatnonzero(spans[:, 1] > spans[:, 0]).tolist():
             begin, end = spans[number].tolist()
             times_ms, columns = unpack_values(self._batch.data[begin:end])
             texts = self._layouts[int(layouts[number])]
             named = dict(zip(texts, columns, strict=True))
-            values = {part: named[text] for text, part in parts.items() if text in named}
+            known = self.windows.texts.items()
+            values = {part: named[text] for part, text in known if text in named}
             keys = np.full(len(times_ms), number, np.int64)
             kept.append(WindowRows(np.array(times_ms, np.int64), keys, values))
         return WindowRows.all_of(kept)
@@ -187,7 +187,7 @@ class WindowState:
         order = np.argsort(rows.keys, kind="stable")
         begins = np.searchsorted(rows.keys[order], np.arange(len(self._batch) + 1)).tolist()
         places, times_ms = order.tolist(), rows.times_ms[order].tolist()
-        columns = [[rows.values[part][n] for n in places] for part in self.windows.parts]
+        columns = [[rows.values[part][n] for n in places] for part in self.windows.texts]
         entries = []
         for begin, end in pairwise(begins):
             of_key = [times_ms[begin:end], [column[begin:end] for column in columns]]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.conformance.windows.cases import is_right
+from tests.conformance.windows.job import is_right
 
 CORPORA: Final[Mapping[str, Callable[[dict[str, Any]], bool]]] = {"windows": is_right}
 """What tells of each corpus whether a case is right."""

@@ -2,7 +2,15 @@
 
 import pytest
 
-from cep.expression import BOOLEAN, Expression, ExpressionError, Schema, check, to_sql
+from cep.expression import (
+    BOOLEAN,
+    Expression,
+    ExpressionError,
+    ExpressionTooLarge,
+    Schema,
+    check,
+    to_sql,
+)
 from cep.expression.checking.inference import type_of
 from cep.expression.split import without_windows
 from cep.expression.tree import Exclusion, Frame, FrameUnit, Window, windows_of
@@ -63,7 +71,7 @@ def test_a_frame_is_read_and_written_out(written: str, frame: Frame) -> None:
         ("SUM(amount)", "BIGINT"),
         ("SUM(price)", "DECIMAL(38,2)"),
         ("AVG(amount)", "DOUBLE"),
-        ("AVG(price)", "DECIMAL(38,2)"),
+        ("AVG(price)", "DECIMAL(38,18)"),
         ("MIN(at)", "TIMESTAMP"),
         ("STDDEV(amount)", "DOUBLE"),
         ("PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY user)", "STRING"),
@@ -92,7 +100,13 @@ def test_a_window_has_the_type_of_its_function(function: str, data_type: str) ->
         ("SUM(DISTINCT amount) OVER (LAST INTERVAL '1' DAY) > 1", "SUM takes no DISTINCT"),
         ("SUM(amount, score) OVER (LAST INTERVAL '1' DAY) > 1", "SUM takes 1 argument, not 2"),
         ("PERCENTILE_CONT(2) WITHIN GROUP (ORDER BY amount) OVER (ROWS 1 PRECEDING) > 1", "0 to 1"),
-        ("MAX(SUM(amount) OVER (ROWS 1 PRECEDING)) OVER (ROWS 1 PRECEDING) > 1", "within a window"),
+        ("BECOMES_TRUE(amount > 1)", "there is no function BECOMES_TRUE"),
+        ("BECOMES_TRUE() OVER (PARTITION BY user)", "takes a condition"),
+        ("BECOMES_TRUE(amount > 1, amount < 1) OVER (LAST INTERVAL '1' DAY)", "or LAST a time"),
+        ("BECOMES_TRUE(amount > 1) OVER (ROWS 1 PRECEDING)", "or LAST a time"),
+        ("BECOMES_TRUE(SUM(pay.x) > 1) OVER (PARTITION BY user)", "not over those of a step"),
+        ("CROSSES(amount > 1)", "CROSSES needs a condition with a window"),
+        ("CROSSES(amount > 1, amount < 1)", "CROSSES takes one condition"),
         ("COUNT(*) OVER (FILTERED ROWS 1 PRECEDING EXCLUDE TIES) > 1", "FILTERED ROWS end at"),
         ("COUNT(*) OVER (LAST INTERVAL '1' DAY EXCLUDE ALL) > 1", "behind EXCLUDE stands one of"),
         ("COUNT(*) OVER (LAST INTERVAL '0.1' MILLISECOND) > 1", "in whole milliseconds"),
@@ -133,3 +147,30 @@ def test_what_a_test_needs_whatever_its_windows_are() -> None:
     )
     needed = without_windows(Expression.parse(text).root)
     assert needed == Expression.parse("user = 'a' AND score > 0").root
+
+
+def test_thresholds_are_windows_over_windows() -> None:
+    text = "SUM(amount) OVER (PARTITION BY user ROWS 9 PRECEDING) > 5"
+    for short in (
+        f"BECOMES_TRUE({text}) FILTER (WHERE ip IS NOT NULL) OVER (PARTITION BY user)",
+        f"BECOMES_TRUE({text}, score < 1) OVER (PARTITION BY user)",
+        f"BECOMES_TRUE({text}) OVER (PARTITION BY user LAST INTERVAL '1' HOUR)",
+        f"CROSSES({text})",
+    ):
+        root = Expression.parse(short).root
+        assert Expression.parse(to_sql(root)).root == root
+        assert not check(
+            Expression.parse(short),
+            schema=COLUMNS,
+            steps=(),
+            expects=BOOLEAN,
+            allow_windows=True,
+        )
+
+
+def test_short_forms_within_each_other_do_not_grow_without_end() -> None:
+    text = "amount > 1"
+    for _ in range(20):
+        text = f"BECOMES_TRUE({text}) OVER (PARTITION BY user)"
+    with pytest.raises(ExpressionTooLarge):
+        Expression.parse(text)

@@ -9,6 +9,7 @@ them is a constant without an offset, which then counts as UTC.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import assert_never
@@ -37,7 +38,7 @@ from cep.expression.types import (
     DataType,
     Kind,
 )
-from cep.expression.values import Group
+from cep.expression.values import MAX_SCALE, Group
 
 Report = Callable[[Node, str, str], None]
 """Takes the node at fault, what is wrong with it, and how to fix it."""
@@ -139,8 +140,11 @@ class Inference:
                 if not comparable(types[0], types[0]):
                     self.report(node, f"{node.function} cannot order {types[0]}", "")
                 return types[0]
-            case WindowFunction.SUM | WindowFunction.AVG:
+            case WindowFunction.SUM:
                 return self._total(node, types[0])
+            case WindowFunction.AVG:
+                found = self._total(node, types[0])
+                return replace(found, scale=MAX_SCALE) if found.kind is Kind.DECIMAL else found
             case _:
                 self._total(node, types[0])
                 return DOUBLE

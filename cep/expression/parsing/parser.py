@@ -22,7 +22,7 @@ from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERA
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.foreign import FUNCTIONS as FOREIGN_FUNCTIONS
 from cep.expression.parsing.syntax import foreign_refusal, read_sql, refusal, too_large
-from cep.expression.parsing.windows import WINDOW_FUNCTIONS, Over, WindowReader
+from cep.expression.parsing.windows import CROSSES, WINDOW_FUNCTIONS, Over, WindowReader
 from cep.expression.rewrite import without_step
 from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
 from cep.expression.tree import (
@@ -116,7 +116,7 @@ class _Translation:
         self.depth = 0
         self.nodes = 0
         self.patterns_size = 0
-        self._windows = WindowReader(self.node, self._refused, self._place)
+        self._windows = WindowReader(self.node, self._again, self._refused, self._place)
 
     def node(self, parsed: exp.Expr) -> Node:
         """Return our node for one of sqlglot's."""
@@ -474,6 +474,8 @@ class _Translation:
 
     def _function(self, parsed: exp.Expr) -> Node:
         name = str(parsed.name).upper()
+        if name == CROSSES:
+            return self._windows.crossing(parsed)
         if name in AggregateFunction.__members__:
             return self._aggregate(parsed, AggregateFunction(name))
         arguments = self._operands(parsed, "expressions", ignored=("this",))

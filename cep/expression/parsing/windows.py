@@ -11,7 +11,7 @@ Source: ISO/IEC 9075-2, "window clause".
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, ClassVar, Final, NoReturn
@@ -21,14 +21,24 @@ from sqlglot.tokenizer_core import TokenType
 
 from cep.expression import tree
 from cep.expression.errors import ExpressionError
+from cep.expression.rewrite import without_event
 from cep.expression.temporal import INTERVAL_UNITS
-from cep.expression.tree import Exclusion, Frame, FrameUnit, Node, Span, WindowFunction
+from cep.expression.tree import (
+    ComparisonOperator,
+    Exclusion,
+    Frame,
+    FrameUnit,
+    Node,
+    Span,
+    WindowFunction,
+)
 
 _BOUNDS: Final = (
     "a bound is INTERVAL '60' SECOND PRECEDING, 5 PRECEDING, UNBOUNDED PRECEDING, CURRENT ROW or "
     "CURRENT EVENT"
 )
 _FRAMES: Final = "write OVER (PARTITION BY user LAST INTERVAL '60' SECOND)"
+_ONE_BEFORE: Final = Frame(FrameUnit.FILTERED_ROWS, 0, exclusion=Exclusion.CURRENT_ROW)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _ALIASES: Final = {"STDDEV": WindowFunction.STDDEV_SAMP}
 _EXACT: Final = {
@@ -37,7 +47,9 @@ _EXACT: Final = {
 }
 """Functions that may be off by a little elsewhere, and never are here."""
 _SHARES: Final = frozenset({WindowFunction.PERCENTILE_CONT, WindowFunction.PERCENTILE_DISC})
-WINDOW_FUNCTIONS: Final = (*WindowFunction, *_ALIASES, *_EXACT)
+BECOMES_TRUE: Final = "BECOMES_TRUE"
+CROSSES: Final = "CROSSES"
+WINDOW_FUNCTIONS: Final = (*WindowFunction, *_ALIASES, *_EXACT, BECOMES_TRUE)
 
 
 class Over(exp.Expression, exp.Condition):
@@ -154,11 +166,12 @@ class WindowReader:
     """Makes windows of the tree, given how the parser translates what is within them."""
 
     node: Callable[[exp.Expr], Node]
+    again: Callable[[Node], Node]
     refused: Callable[[exp.Expr, str, str], ExpressionError]
     place: Callable[[exp.Expr], Span]
 
-    def window(self, parsed: Over) -> tree.Window:
-        """Return the window.
+    def window(self, parsed: Over) -> Node:
+        """Return the window, or what a short form of several stands for.
 
         Raises:
             ExpressionError: it is none, or its frame cannot be.
@@ -169,6 +182,8 @@ class WindowReader:
         if isinstance(called, exp.WithinGroup):
             called, ordered = called.this, called.expression
         name = called.name.upper() if isinstance(called, exp.Anonymous) else ""
+        if name == BECOMES_TRUE:
+            return self._becomes_true(parsed, called, condition)
         function = _ALIASES.get(name) or _EXACT.get(name)
         if function is None and name in WindowFunction.__members__:
             function = WindowFunction(name)
@@ -190,12 +205,60 @@ class WindowReader:
             share,
             span=self.place(parsed),
         )
-        if any(tree.windows_of(part) for part in tree.children(found)):
-            raise self.refused(parsed, "a window cannot stand within a window", "")
+        return self._over_stream(parsed, found)
+
+    def _over_stream(self, parsed: exp.Expr, found: tree.Window) -> tree.Window:
         if any(tree.aggregates_of(part) for part in tree.children(found)):
             message = "a window is over the events of the stream, not over those of a step"
             raise self.refused(parsed, message, "name columns of the event")
         return found
+
+    def _becomes_true(self, parsed: Over, called: exp.Expr, candidates: Node | None) -> Node:
+        """Return that a condition is true, and was not at the candidate before in its partition.
+
+        With a condition that rearms, only candidates count for which one of the two is true; with
+        LAST, that it was true at no candidate in that time.
+        """
+        hint = f"write {BECOMES_TRUE}(COUNT(*) OVER (...) >= 5) OVER (PARTITION BY user)"
+        if not 1 <= len(called.expressions) <= 2:  # noqa: PLR2004 - with what rearms
+            message = f"{BECOMES_TRUE} takes a condition, and perhaps one that rearms it"
+            raise self.refused(called, message, hint)
+        conditions = [tree.IsTruth(self.node(each), value=True) for each in called.expressions]
+        is_true, unit = conditions[0], parsed.args.get("unit")
+        keys = tuple(self.node(key) for key in parsed.args.get("partition_by") or ())
+        count, frame = WindowFunction.MAX, _ONE_BEFORE
+        operands: tuple[Node, ...] = (self.again(is_true),)
+        counted: list[Node] = [] if candidates is None else [candidates]
+        if unit is None and len(conditions) == 2:  # noqa: PLR2004 - likewise
+            counted.append(tree.Or((self.again(is_true), conditions[1])))
+        elif unit == "LAST" and len(conditions) == 1 and not parsed.args.get("exclude"):
+            count, operands = WindowFunction.COUNT, ()
+            frame = replace(self._frame(parsed), exclusion=Exclusion.CURRENT_ROW)
+            counted.append(self.again(is_true))
+        elif unit is not None:
+            message = f"{BECOMES_TRUE} is OVER a partition, or LAST a time and without what rearms"
+            raise self.refused(parsed, message, hint)
+        condition = counted[0] if len(counted) == 1 else tree.And(tuple(counted))
+        before = tree.Window(
+            count, operands, frame, keys, condition if counted else None, span=self.place(parsed)
+        )
+        self._over_stream(parsed, before)
+        was_true: Node = tree.IsTruth(before, value=True)
+        if count is WindowFunction.COUNT:
+            was_true = tree.Comparison(ComparisonOperator.GREATER, before, tree.Literal(0))
+        return tree.And((is_true, tree.Not(was_true)), self.place(parsed))
+
+    def crossing(self, parsed: exp.Expr) -> Node:
+        """Return that a condition is true, and would not be if the event were in no window."""
+        hint = f"write {CROSSES}(COUNT(*) OVER (PARTITION BY user LAST INTERVAL '60' SECOND) >= 5)"
+        if len(parsed.expressions) != 1:
+            raise self.refused(parsed, f"{CROSSES} takes one condition", hint)
+        condition = self.node(parsed.expressions[0])
+        if not tree.windows_of(condition):
+            raise self.refused(parsed, f"{CROSSES} needs a condition with a window", hint)
+        is_true = tree.IsTruth(condition, value=True)
+        without = tree.IsTruth(without_event(self.again(condition)), value=True)
+        return tree.And((is_true, tree.Not(without)), self.place(parsed))
 
     def _operands(
         self, called: exp.Expr, function: WindowFunction, ordered: exp.Expr | None

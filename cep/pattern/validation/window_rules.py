@@ -32,9 +32,10 @@ def window_key_problems(tree: PatternTree, key_by: Sequence[str]) -> Iterator[Pr
 
 
 def window_warnings(tree: PatternTree) -> Iterator[Problem]:
-    """Yield the windows that keep something of a key for ever."""
+    """Yield the windows that keep more than an event of a key for ever."""
     for path, window in _windows(tree):
-        if window.frame.begin is None or window.frame.unit is not FrameUnit.RANGE:
+        is_of_time = window.frame.unit is FrameUnit.RANGE
+        if window.frame.begin is None or (window.frame.begin and not is_of_time):
             yield Problem(
                 path,
                 f"no time ends the window {short_sql(window)}, so what it keeps of a key stays.",

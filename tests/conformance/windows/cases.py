@@ -30,14 +30,6 @@ class NotSayable(Exception):
     """The product has no words for this."""
 
 
-def is_right(case: Mapping[str, Any]) -> bool:
-    """Return whether the product answers a case as expected."""
-    try:
-        return alerts(case) == expected(case)
-    except NotSayable:
-        return False
-
-
 def is_sayable(case: Mapping[str, Any]) -> bool:
     """Return whether the product has words for a case."""
     try:
@@ -45,6 +37,12 @@ def is_sayable(case: Mapping[str, Any]) -> bool:
     except NotSayable:
         return False
     return True
+
+
+def cooldown_of(case: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return how long alerts are held back after one, and by what; that is said beside patterns."""
+    emit = case["params"].get("emit")
+    return emit if emit is not None and emit["mode"] == "cooldown" else None
 
 
 def expected(case: Mapping[str, Any]) -> list[Any]:
@@ -103,13 +101,31 @@ def condition_of(case: Mapping[str, Any]) -> str:
             if _value_type(case) != "DOUBLE":
                 return f"{window} IS NOT DISTINCT FROM low"
             return f"low IS NULL AND {window} IS NULL OR {window} BETWEEN low AND high"
-        case "window_condition" | "threshold" if params["emit"]["mode"] == "every":
-            conditions = [_on_windows(params["condition"])]
-            if "where" in params:
-                conditions.append(on_event(params["where"]))
-            return " AND ".join(f"({each})" for each in conditions)
+        case "window_condition" | "threshold":
+            return _threshold(params)
         case _:
             raise NotSayable
+
+
+def _threshold(params: Mapping[str, Any]) -> str:
+    condition, emit = _on_windows(params["condition"]), params["emit"]
+    where = on_event(params["where"]) if "where" in params else "TRUE"
+    keys = ", ".join(emit.get("by", ()))
+    over = f"FILTER (WHERE {where}) OVER (PARTITION BY {keys}"
+    match emit["mode"]:
+        case "every" | "cooldown":
+            alert = condition
+        case "edge":
+            alert = f"BECOMES_TRUE({condition}) {over})"
+        case "hysteresis":
+            alert = f"BECOMES_TRUE({condition}, {_on_windows(emit['rearm'])}) {over})"
+        case "quiet":
+            alert = f"BECOMES_TRUE({condition}) {over} LAST INTERVAL '{emit['ms']}' MILLISECOND)"
+        case "crossing":
+            alert = f"CROSSES({condition})"
+        case _:
+            raise NotSayable
+    return f"({where}) AND ({alert})"
 
 
 def window_sql(window: Mapping[str, Any]) -> str:

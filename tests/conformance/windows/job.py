@@ -10,13 +10,31 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from contract.snapshot import StreamDefinition
-from tests.conformance.windows.cases import columns_of, condition_of, row_of
+from tests.conformance.windows.cases import (
+    NotSayable,
+    alerts,
+    columns_of,
+    condition_of,
+    cooldown_of,
+    expected,
+    row_of,
+)
 from tests.letters import processor, version
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 
 _END_MS: Final = 10**13
 _WATERMARKS_ALONE_MS: Final = 10**13
 """A delay with which no event lets time go on."""
+
+
+def is_right(case: Mapping[str, Any]) -> bool:
+    """Return whether the product answers a case: `find_matches`, or a job if alerts cool down."""
+    random = Random(0)  # noqa: S311 - the same batches always
+    try:
+        found = alerts_of_job(case, random) if cooldown_of(case) else alerts(case)
+    except NotSayable:
+        return False
+    return found == expected(case)
 
 
 def alerts_of_job(case: Mapping[str, Any], random: Random) -> list[Any]:
@@ -36,7 +54,11 @@ def alerts_of_job(case: Mapping[str, Any], random: Random) -> list[Any]:
     )
     job = Pipeline(stream, Options(shards=random.randint(1, 3)))
     pattern = {"steps": [{"name": "event", "where": condition_of(case)}]}
-    job.publish(processor("rule", version(1, pattern, key_by=_key(case))))
+    more: dict[str, Any] = {}
+    if cooldown := cooldown_of(case):
+        more["select"] = {name: f"event.{name}" for name in cooldown["by"]}
+        more["alert"] = {"suppress": {"by": cooldown["by"], "for": f"{cooldown['ms']} ms"}}
+    job.publish(processor("rule", version(1, pattern, key_by=_key(case), **more)))
     for part in _parts(case, random):
         match part:
             case [{"watermark": time_ms}]:
@@ -72,6 +94,8 @@ def _in_order(case: Mapping[str, Any]) -> list[Any]:
 
 def _key(case: Mapping[str, Any]) -> list[str] | None:
     keys = [set(each["partition_by"]) for each in _windows(case["params"])]
+    if "by" in case["params"].get("emit", {}):
+        keys.append(set(case["params"]["emit"]["by"]))
     return sorted(set.intersection(*keys)) or None
 
 
