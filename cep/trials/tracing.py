@@ -152,8 +152,10 @@ class Tracer:
         After the last event time advances to `until_ms`, then, with `let_time_pass`, until all
         windows close. Errors are those of `traced_key`.
         """
-        timed = ((event.time_ms, event.position, (key, event)) for key, event in events)
-        for _, _, (key, event) in self._windows.over(timed):
+        keyed = list(events)
+        timed = ((event.time_ms, place, event) for place, (_, event) in enumerate(keyed))
+        for _, place, event in self._windows.over(timed):
+            key, _ = keyed[place]
             event.windows.update(self._windows.current)
             try:
                 self._take(key, event)

@@ -6,14 +6,15 @@ events ──WindowRows──► value of a window for each row · rows that lat
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
 from cep.expression import Node
-from cep.expression.tree import FrameUnit, Window
-from cep.expression.values import Value
+from cep.expression.tree import FrameUnit, Window, WindowFunction
+from cep.expression.values import Group, Value
 from cep.windows.aggregation import aggregated, place
 from cep.windows.frames import spans_of
 
@@ -111,6 +112,9 @@ def still_needed(window: Window, rows: WindowRows, until_ms: int) -> Flags:
         if frame.begin is not None:
             oldest_ms = until_ms + 1 - frame.begin + frame.is_begin_exclusive
             needed &= rows.times_ms >= oldest_ms
+        is_extreme = window.function in {WindowFunction.MIN, WindowFunction.MAX}
+        if is_extreme and frame.end is None:
+            needed &= _not_outdone(window, rows, needed)
         return needed
     is_counted = passes if frame.unit is FrameUnit.FILTERED_ROWS else np.ones(len(rows), np.bool_)
     if frame.begin is None:
@@ -129,6 +133,23 @@ def deadline_ms(window: Window, newest_ms: int) -> int | None:
     if frame.unit is not FrameUnit.RANGE or frame.begin is None:
         return None
     return newest_ms + frame.begin
+
+
+def _not_outdone(window: Window, rows: WindowRows, counted: Flags) -> Flags:
+    """Return the rows behind which no counted one of their partition is as small, or as great.
+
+    Where a row of a frame is outdone, so is it in every frame that comes: what is left is the
+    monotone queue of such windows.
+    """
+    partitions, values = _partitions(window, rows).tolist(), rows.values[window.operands[0]]
+    best: dict[int, tuple[Group, bool, Any]] = {}
+    found = np.zeros(len(rows), np.bool_)
+    for row in reversed(np.flatnonzero(counted).tolist()):
+        at, later = place(values[row]), best.get(partitions[row])
+        is_less = later is not None and at < later
+        if later is None or (at != later and is_less == (window.function is WindowFunction.MIN)):
+            found[row], best[partitions[row]] = True, at
+    return found
 
 
 def _rows_behind(partitions: Ints, counted: Flags) -> Ints:

@@ -105,6 +105,11 @@ def test_a_window_has_the_type_of_its_function(function: str, data_type: str) ->
         ("BECOMES_TRUE(amount > 1, amount < 1) OVER (LAST INTERVAL '1' DAY)", "or LAST a time"),
         ("BECOMES_TRUE(amount > 1) OVER (ROWS 1 PRECEDING)", "or LAST a time"),
         ("BECOMES_TRUE(SUM(pay.x) > 1) OVER (PARTITION BY user)", "not over those of a step"),
+        ("FIRST_SEEN(ip)", "there is no function FIRST_SEEN"),
+        ("FIRST_SEEN(*) OVER (PARTITION BY user)", "takes one value or more"),
+        ("FIRST_SEEN(ip) OVER (PARTITION BY user ROWS 5 PRECEDING)", "as far as LAST says"),
+        ("FIRST_SEEN(ip) OVER (LEARNING INTERVAL '0' DAY)", "LEARNING takes some time"),
+        ("SUM(amount) OVER (ROWS 5 PRECEDING LEARNING INTERVAL '1' DAY) > 1", "only FIRST_SEEN"),
         ("CROSSES(amount > 1)", "CROSSES needs a condition with a window"),
         ("CROSSES(amount > 1, amount < 1)", "CROSSES takes one condition"),
         ("COUNT(*) OVER (FILTERED ROWS 1 PRECEDING EXCLUDE TIES) > 1", "FILTERED ROWS end at"),
@@ -156,6 +161,8 @@ def test_thresholds_are_windows_over_windows() -> None:
         f"BECOMES_TRUE({text}, score < 1) OVER (PARTITION BY user)",
         f"BECOMES_TRUE({text}) OVER (PARTITION BY user LAST INTERVAL '1' HOUR)",
         f"CROSSES({text})",
+        "FIRST_SEEN(ip) OVER (PARTITION BY user)",
+        "FIRST_SEEN(ip, amount) OVER (LAST INTERVAL '2' DAY LEARNING INTERVAL '1' DAY)",
     ):
         root = Expression.parse(short).root
         assert Expression.parse(to_sql(root)).root == root

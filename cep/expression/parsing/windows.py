@@ -10,7 +10,7 @@ rules want.
 Source: ISO/IEC 9075-2, "window clause".
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -24,7 +24,6 @@ from cep.expression.errors import ExpressionError
 from cep.expression.rewrite import without_event
 from cep.expression.temporal import INTERVAL_UNITS
 from cep.expression.tree import (
-    ComparisonOperator,
     Exclusion,
     Frame,
     FrameUnit,
@@ -48,8 +47,9 @@ _EXACT: Final = {
 """Functions that may be off by a little elsewhere, and never are here."""
 _SHARES: Final = frozenset({WindowFunction.PERCENTILE_CONT, WindowFunction.PERCENTILE_DISC})
 BECOMES_TRUE: Final = "BECOMES_TRUE"
+FIRST_SEEN: Final = "FIRST_SEEN"
 CROSSES: Final = "CROSSES"
-WINDOW_FUNCTIONS: Final = (*WindowFunction, *_ALIASES, *_EXACT, BECOMES_TRUE)
+WINDOW_FUNCTIONS: Final = (*WindowFunction, *_ALIASES, *_EXACT, BECOMES_TRUE, FIRST_SEEN)
 
 
 class Over(exp.Expression, exp.Condition):
@@ -63,6 +63,7 @@ class Over(exp.Expression, exp.Condition):
         "begin": False,
         "end": False,
         "exclude": False,
+        "learning": False,
     }
 
 
@@ -146,19 +147,30 @@ def _read_frame(words: _Words, over: Over) -> None:
     else:
         units = (unit for unit in FrameUnit if words.take(*unit.split()))
         unit = next(units, None)
-        if unit is None:
-            return
-        over.set("unit", str(unit))
-        is_between = words.take("BETWEEN")
-        over.set("begin", words.bound())
-        if is_between:
-            words.need("AND", "a frame is BETWEEN one bound AND another")
-            over.set("end", words.bound())
+        if unit is not None:
+            over.set("unit", str(unit))
+            is_between = words.take("BETWEEN")
+            over.set("begin", words.bound())
+            if is_between:
+                words.need("AND", "a frame is BETWEEN one bound AND another")
+                over.set("end", words.bound())
     if words.take("EXCLUDE"):
         found = next((each for each in Exclusion if words.take(*each.split())), None)
         if found is None:
             words.fail(f"behind EXCLUDE stands one of {', '.join(Exclusion)}")
         over.set("exclude", str(found))
+    if words.take("LEARNING"):
+        over.set("learning", Bound(this=words.distance()))
+
+
+def _any(condition: Node, keys: tuple[Node, ...], frame: Frame, place: Span) -> tree.Window:
+    """Return the window that is TRUE if a frame has an event of a condition, else NULL."""
+    operands = (tree.Literal(value=True),)
+    return tree.Window(WindowFunction.MAX, operands, frame, keys, condition, span=place)
+
+
+def _all_of(conditions: Sequence[Node]) -> Node:
+    return conditions[0] if len(conditions) == 1 else tree.And(tuple(conditions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +194,10 @@ class WindowReader:
         if isinstance(called, exp.WithinGroup):
             called, ordered = called.this, called.expression
         name = called.name.upper() if isinstance(called, exp.Anonymous) else ""
+        if name == FIRST_SEEN:
+            return self._first_seen(parsed, called, condition)
+        if parsed.args.get("learning"):
+            raise self.refused(parsed, f"only {FIRST_SEEN} is LEARNING", "leave it out")
         if name == BECOMES_TRUE:
             return self._becomes_true(parsed, called, condition)
         function = _ALIASES.get(name) or _EXACT.get(name)
@@ -226,27 +242,56 @@ class WindowReader:
         conditions = [tree.IsTruth(self.node(each), value=True) for each in called.expressions]
         is_true, unit = conditions[0], parsed.args.get("unit")
         keys = tuple(self.node(key) for key in parsed.args.get("partition_by") or ())
-        count, frame = WindowFunction.MAX, _ONE_BEFORE
-        operands: tuple[Node, ...] = (self.again(is_true),)
+        frame, operand = _ONE_BEFORE, self.again(is_true)
         counted: list[Node] = [] if candidates is None else [candidates]
         if unit is None and len(conditions) == 2:  # noqa: PLR2004 - likewise
             counted.append(tree.Or((self.again(is_true), conditions[1])))
         elif unit == "LAST" and len(conditions) == 1 and not parsed.args.get("exclude"):
-            count, operands = WindowFunction.COUNT, ()
             frame = replace(self._frame(parsed), exclusion=Exclusion.CURRENT_ROW)
-            counted.append(self.again(is_true))
+            counted.append(operand)
+            operand = tree.Literal(value=True)
         elif unit is not None:
             message = f"{BECOMES_TRUE} is OVER a partition, or LAST a time and without what rearms"
             raise self.refused(parsed, message, hint)
-        condition = counted[0] if len(counted) == 1 else tree.And(tuple(counted))
-        before = tree.Window(
-            count, operands, frame, keys, condition if counted else None, span=self.place(parsed)
-        )
+        condition, place = _all_of(counted) if counted else None, self.place(parsed)
+        before = tree.Window(WindowFunction.MAX, (operand,), frame, keys, condition, span=place)
         self._over_stream(parsed, before)
-        was_true: Node = tree.IsTruth(before, value=True)
-        if count is WindowFunction.COUNT:
-            was_true = tree.Comparison(ComparisonOperator.GREATER, before, tree.Literal(0))
-        return tree.And((is_true, tree.Not(was_true)), self.place(parsed))
+        return tree.And((is_true, tree.Not(tree.IsTruth(before, value=True))), place)
+
+    def _first_seen(self, parsed: Over, called: exp.Expr, sightings: Node | None) -> Node:
+        """Return that the values, none of them NULL, were not seen before in their partition.
+
+        While it is learning, since the first sighting of a partition that has forgotten all, it is
+        not true.
+        """
+        hint = f"write {FIRST_SEEN}(country) OVER (PARTITION BY user LAST INTERVAL '14' DAY)"
+        if not called.expressions or any(
+            isinstance(each, exp.Star | exp.Distinct) for each in called.expressions
+        ):
+            raise self.refused(called, f"{FIRST_SEEN} takes one value or more", hint)
+        if parsed.args.get("unit") not in {None, "LAST"} or parsed.args.get("exclude"):
+            raise self.refused(parsed, f"{FIRST_SEEN} looks back as far as LAST says", hint)
+        frame = Frame(FrameUnit.RANGE, None, exclusion=Exclusion.CURRENT_ROW)
+        if parsed.args.get("unit"):
+            frame = replace(self._frame(parsed), exclusion=Exclusion.CURRENT_ROW)
+        values = tuple(self.node(each) for each in called.expressions)
+        keys = tuple(self.node(key) for key in parsed.args.get("partition_by") or ())
+        known = tuple(tree.Not(tree.IsNull(self.again(value))) for value in values)
+        counted = _all_of([*known, *([] if sightings is None else [sightings])])
+        place = self.place(parsed)
+        seen = _any(counted, (*keys, *map(self.again, values)), frame, place)
+        self._over_stream(parsed, seen)
+        parts = [*known, tree.Not(tree.IsTruth(seen, value=True))]
+        if learning := parsed.args.get("learning"):
+            learning_ms = self._distance(parsed, learning, FrameUnit.RANGE)
+            if not learning_ms:
+                raise self.refused(parsed, "LEARNING takes some time", hint)
+            remembers = _any(self.again(counted), keys, frame, place)
+            begins = tree.Not(tree.IsTruth(remembers, value=True))
+            learns = Frame(FrameUnit.RANGE, learning_ms, is_begin_exclusive=True)
+            began = _any(_all_of([self.again(counted), begins]), keys, learns, place)
+            parts.append(tree.Not(tree.IsTruth(began, value=True)))
+        return tree.And(tuple(parts), place)
 
     def crossing(self, parsed: exp.Expr) -> Node:
         """Return that a condition is true, and would not be if the event were in no window."""

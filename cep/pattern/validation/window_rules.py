@@ -19,7 +19,7 @@ def window_key_problems(tree: PatternTree, key_by: Sequence[str]) -> Iterator[Pr
     Paths begin at the pattern. `key_by`: valid expressions; none is one key for all events.
     """
     keys = {Expression.parse(text).root for text in key_by}
-    for path, window in _windows(tree):
+    for path, window in windows_in(tree):
         if missing := keys - set(window.partition_by):
             named = ", ".join(sorted(map(short_sql, missing)))
             yield Problem(
@@ -33,7 +33,7 @@ def window_key_problems(tree: PatternTree, key_by: Sequence[str]) -> Iterator[Pr
 
 def window_warnings(tree: PatternTree) -> Iterator[Problem]:
     """Yield the windows that keep more than an event of a key for ever."""
-    for path, window in _windows(tree):
+    for path, window in windows_in(tree):
         is_of_time = window.frame.unit is FrameUnit.RANGE
         if window.frame.begin is None or (window.frame.begin and not is_of_time):
             yield Problem(
@@ -43,7 +43,8 @@ def window_warnings(tree: PatternTree) -> Iterator[Problem]:
             )
 
 
-def _windows(tree: PatternTree) -> Iterator[tuple[str, Window]]:
+def windows_in(tree: PatternTree) -> Iterator[tuple[str, Window]]:
+    """Yield the windows in the conditions of a pattern, each with the path of its condition."""
     for place in places(tree):
         where = place.element.where if isinstance(place.element, Step) else None
         for key, condition in (("where", where), ("until", place.element.until)):

@@ -33,16 +33,36 @@ class NotSayable(Exception):
 def is_sayable(case: Mapping[str, Any]) -> bool:
     """Return whether the product has words for a case."""
     try:
-        condition_of(case)
+        for each in versions_of(case):
+            condition_of(each)
     except NotSayable:
         return False
     return True
 
 
+def versions_of(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the versions of the rule of a case, as cases without events.
+
+    Raises:
+        NotSayable: one replaces the other in a way that there is not.
+    """
+    if case["construct"] != "replaced":
+        return [case]
+    params = case["params"]
+    if params["on_update"] not in {"drop", "drain"}:
+        raise NotSayable
+    return [{"construct": params["of"], "params": params[each]} for each in ("old", "new")]
+
+
+def needs_job(case: Mapping[str, Any]) -> bool:
+    """Return whether a case is about more than one pattern: what is said beside it, or another."""
+    return case["construct"] == "replaced" or cooldown_of(case) is not None
+
+
 def cooldown_of(case: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return how long alerts are held back after one, and by what; that is said beside patterns."""
     emit = case["params"].get("emit")
-    return emit if emit is not None and emit["mode"] == "cooldown" else None
+    return emit if isinstance(emit, Mapping) and emit["mode"] == "cooldown" else None
 
 
 def expected(case: Mapping[str, Any]) -> list[Any]:
@@ -103,8 +123,26 @@ def condition_of(case: Mapping[str, Any]) -> str:
             return f"low IS NULL AND {window} IS NULL OR {window} BETWEEN low AND high"
         case "window_condition" | "threshold":
             return _threshold(params)
+        case "first_seen" if "max_values" not in params:
+            return _first_seen(params)
         case _:
             raise NotSayable
+
+
+def _first_seen(params: Mapping[str, Any]) -> str:
+    where = on_event(params["where"]) if "where" in params else "TRUE"
+    keys = f"PARTITION BY {', '.join(params['per'])} " if params["per"] else ""
+    within = params["within_ms"]
+    frame = "" if within is None else f"LAST INTERVAL '{within}' MILLISECOND "
+    learning, conditions = params.get("learning"), [where]
+    if learning is not None and learning["from"] == "key":
+        frame += f"LEARNING INTERVAL '{learning['ms']}' MILLISECOND"
+    elif learning is not None:
+        before = f"INTERVAL '{learning['ms']}' MILLISECOND PRECEDING"
+        conditions.append(f"COUNT(*) OVER (RANGE BETWEEN UNBOUNDED PRECEDING AND {before}) > 0")
+    of = ", ".join(params["of"])
+    conditions.append(f"FIRST_SEEN({of}) FILTER (WHERE {where}) OVER ({keys}{frame})")
+    return " AND ".join(f"({each})" for each in conditions)
 
 
 def _threshold(params: Mapping[str, Any]) -> str:

@@ -9,38 +9,40 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from contract.snapshot import StreamDefinition
+from contract.snapshot import SnapshotVersion, StreamDefinition
 from tests.conformance.windows.cases import (
-    NotSayable,
     alerts,
     columns_of,
     condition_of,
     cooldown_of,
     expected,
+    is_sayable,
+    needs_job,
     row_of,
+    versions_of,
 )
 from tests.letters import processor, version
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 
 _END_MS: Final = 10**13
+_NEW: Final = 2
 _WATERMARKS_ALONE_MS: Final = 10**13
 """A delay with which no event lets time go on."""
 
 
 def is_right(case: Mapping[str, Any]) -> bool:
-    """Return whether the product answers a case: `find_matches`, or a job if alerts cool down."""
-    random = Random(0)  # noqa: S311 - the same batches always
-    try:
-        found = alerts_of_job(case, random) if cooldown_of(case) else alerts(case)
-    except NotSayable:
+    """Return whether the product answers a case: `find_matches`, or a job where that is needed."""
+    if not is_sayable(case):
         return False
+    random = Random(0)  # noqa: S311 - the same batches always
+    found = alerts_of_job(case, random) if needs_job(case) else alerts(case)
     return found == expected(case)
 
 
 def alerts_of_job(case: Mapping[str, Any], random: Random) -> list[Any]:
     """Return the numbers of the events at which the rule of a case alerts, in order.
 
-    Its key is what the partitions of its windows have in common.
+    Where a version replaces another each goes with "old" or "new".
     """
     has_watermarks = any("watermark" in event for event in case["events"])
     delay_ms = (case.get("arrival") or {}).get("delay_needed_ms", 0)
@@ -53,12 +55,7 @@ def alerts_of_job(case: Mapping[str, Any], random: Random) -> list[Any]:
         order_by=list(case.get("order_by", ())),
     )
     job = Pipeline(stream, Options(shards=random.randint(1, 3)))
-    pattern = {"steps": [{"name": "event", "where": condition_of(case)}]}
-    more: dict[str, Any] = {}
-    if cooldown := cooldown_of(case):
-        more["select"] = {name: f"event.{name}" for name in cooldown["by"]}
-        more["alert"] = {"suppress": {"by": cooldown["by"], "for": f"{cooldown['ms']} ms"}}
-    job.publish(processor("rule", version(1, pattern, key_by=_key(case), **more)))
+    job.publish(processor("rule", *_versions(case)))
     for part in _parts(case, random):
         match part:
             case [{"watermark": time_ms}]:
@@ -69,8 +66,28 @@ def alerts_of_job(case: Mapping[str, Any], random: Random) -> list[Any]:
                 job.batch([row_of(case, event) for event in events])
     job.advance(_END_MS)
     order = {number: place for place, number in enumerate(_in_order(case))}
-    found = [from_json(row.events or "")["event"][0]["n"] for row in job.rows_of("match")]
-    return sorted(found, key=order.__getitem__)
+    rows = job.rows_of("match")
+    found = [(from_json(row.events or "")["event"][0]["n"], row.version) for row in rows]
+    found.sort(key=lambda each: order[each[0]])
+    if case["construct"] == "replaced":
+        return [[number, "new" if version == _NEW else "old"] for number, version in found]
+    return [number for number, _ in found]
+
+
+def _versions(case: Mapping[str, Any]) -> list[SnapshotVersion]:
+    """Return the versions of the rule; its key is what the partitions of all have in common."""
+    params, found = case["params"], []
+    for number, each in enumerate(versions_of(case), 1):
+        pattern = {"steps": [{"name": "event", "where": condition_of(each)}]}
+        more: dict[str, Any] = {"key_by": _key(case)}
+        if cooldown := cooldown_of(each):
+            more["select"] = {name: f"event.{name}" for name in cooldown["by"]}
+            more["alert"] = {"suppress": {"by": cooldown["by"], "for": f"{cooldown['ms']} ms"}}
+        if case["construct"] == "replaced":
+            more["on_update"] = params["on_update"]
+        from_ms = params["at_ms"] if number == _NEW else None
+        found.append(version(number, pattern, from_ms=from_ms, **more))
+    return found
 
 
 def _parts(case: Mapping[str, Any], random: Random) -> list[Sequence[Mapping[str, Any]]]:
@@ -93,19 +110,22 @@ def _in_order(case: Mapping[str, Any]) -> list[Any]:
 
 
 def _key(case: Mapping[str, Any]) -> list[str] | None:
-    keys = [set(each["partition_by"]) for each in _windows(case["params"])]
-    if "by" in case["params"].get("emit", {}):
-        keys.append(set(case["params"]["emit"]["by"]))
+    keys = [set(each) for version in versions_of(case) for each in _partitions(version["params"])]
     return sorted(set.intersection(*keys)) or None
 
 
-def _windows(node: Any) -> list[Mapping[str, Any]]:
+def _partitions(node: Any) -> list[Sequence[str]]:
+    """Return the columns of each partition that windows of a rule are over."""
     match node:
-        case {"agg": _, "frame": _}:
-            return [node]
+        case {"agg": _, "frame": _, "partition_by": columns} | {"mode": _, "by": columns}:
+            return [columns]
+        case {"from": "rule"}:
+            return [[]]
+        case {"per": columns, **rest}:
+            return [columns, *_partitions(rest)]
         case Mapping():
-            return [found for each in node.values() for found in _windows(each)]
+            return [found for each in node.values() for found in _partitions(each)]
         case [*parts]:
-            return [found for each in parts for found in _windows(each)]
+            return [found for each in parts for found in _partitions(each)]
         case _:
             return []

@@ -13,7 +13,13 @@ from tests.conformance.windows.cases import expected, is_sayable
 from tests.conformance.windows.job import alerts_of_job, is_right
 
 VISIBLE = Path(__file__).parent / "vectors" / "visible.jsonl.gz"
-SAYABLE = {"window_value": 160, "window_condition": 110, "threshold": 110}
+SAYABLE = {
+    "window_value": 160,
+    "window_condition": 110,
+    "threshold": 110,
+    "first_seen": 39,
+    "replaced": 9,
+}
 """How many cases of each construct the product has words for."""
 
 

@@ -99,6 +99,16 @@ def test_null_is_a_key_and_a_partition() -> None:
     assert spelled(job.rows) == ["p1 match f1001"]
 
 
+def test_of_first_sightings_the_last_of_each_value_is_kept() -> None:
+    new = "FIRST_SEEN(name) OVER (PARTITION BY user LAST INTERVAL '1' SECOND)"
+    limits = RuleDefaults(limits=Limits(events=2))
+    job = job_of(version(1, followed(("new", new))), defaults=limits)
+    job.batch(letters("abababab", 1_000))
+    job.batch(letters("ab", 1_020), until_ms=END_MS)
+    assert errors(job) == []
+    assert spelled(job.rows) == ["p1 match a1000", "p1 match b1001"]
+
+
 @pytest.mark.parametrize("partition", ["", "PARTITION BY name "])
 def test_a_window_over_other_keys_is_refused_with_what_to_write(partition: str) -> None:
     window = f"COUNT(*) OVER ({partition}LAST INTERVAL '1' HOUR) > 3"
@@ -134,6 +144,7 @@ FUNCTIONS = (
     "AVG(price)",
     "MAX(price)",
     "STDDEV_POP(price)",
+    "MIN(price)",
 )
 
 
