@@ -26,19 +26,23 @@ Evaluate = Callable[[Node, Mapping[str, Sequence[Value]]], Sequence[Value]]
 class WindowColumns:
     """The different windows of some tests, each with the name of its column, inner ones first.
 
-    `parts` are the expressions that they read of events, as they are written with columns in the
+    `plain` is each without its rule, and without what all events of a key have in common. `parts`
+    are the expressions that they read of events, as they are written with columns in the
     place of inner windows.
     """
 
     names: Mapping[Window, str]
+    plain: Mapping[Window, Window]
     parts: Mapping[Node, Node]
 
     @classmethod
-    def of(cls, tests: Sequence[Node]) -> "WindowColumns":
-        """Return those that are within some tests."""
+    def of(cls, tests: Sequence[Node], key: Collection[Node] = ()) -> "WindowColumns":
+        """Return those that are within some tests; `key` is what rows are told apart by anyway."""
         every = dict.fromkeys(window for test in tests for window in windows_of(test))
-        found = cls({window: column_of(window) for window in sorted(every, key=_depth)}, {})
-        parts = dict.fromkeys(part for window in found.names for part in parts_of(window))
+        names = {window: column_of(window) for window in sorted(every, key=_depth)}
+        plain = {window: _plain(window, key) for window in names}
+        found = cls(names, plain, {})
+        parts = dict.fromkeys(part for window in plain.values() for part in parts_of(window))
         return replace(found, parts={part: found.replaced(part) for part in parts})
 
     def __bool__(self) -> bool:
@@ -90,15 +94,15 @@ class WindowColumns:
         found: dict[str, list[Value]] = {}
         values: dict[Node, Sequence[Value]] = {}
         for window, name in self.names.items():
-            for part in parts_of(window):
+            plain, since = self.plain[window], since_ms(window.rule)
+            for part in parts_of(plain):
                 if part not in values:
                     values[part] = evaluate(self.parts[part], found)
             if window.rule in without:
                 found[name] = [None] * len(new)
                 continue
-            plain, since = replace(window, rule=""), since_ms(window.rule)
             if (plain, since) not in known:
-                read = replace(new, values={part: values[part] for part in parts_of(window)})
+                read = replace(new, values={part: values[part] for part in parts_of(plain)})
                 rows = WindowRows.all_of([kept.reading(read.values), read])
                 known[plain, since] = window_values(plain, rows, since)[len(kept) :]
             found[name] = known[plain, since]
@@ -116,10 +120,15 @@ class WindowColumns:
         for window in self.names:
             if window.rule in without:
                 continue
-            found[window] = still_needed(window, rows, until_ms)
+            found[window] = still_needed(self.plain[window], rows, until_ms)
             if (since := since_ms(window.rule)) is not None:
                 found[window] &= rows.times_ms >= since
         return found
+
+
+def _plain(window: Window, key: Collection[Node]) -> Window:
+    partition_by = tuple(node for node in window.partition_by if node not in key)
+    return replace(window, rule="", partition_by=partition_by)
 
 
 def _depth(window: Window) -> int:

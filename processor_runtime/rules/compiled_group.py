@@ -98,7 +98,7 @@ class CompiledGroup:
         )
         self.batch_matcher = ColumnMatcher(self.matcher)
         tests = self.matcher.tests.nodes
-        self.windows = GroupWindows.of(tests, schema)
+        self.windows = GroupWindows.of(tests, schema, key_by)
         if self.windows is None:
             self.index = PredicateIndex(tests, schema)
         else:

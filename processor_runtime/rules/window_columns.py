@@ -10,7 +10,16 @@ import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
-from cep.expression import Node, Schema, compile_columnar, evaluating, to_sql
+from cep.expression import (
+    Expression,
+    Kind,
+    Node,
+    Schema,
+    compile_columnar,
+    evaluating,
+    to_sql,
+)
+from cep.expression.checking.inference import type_of
 from cep.expression.types import to_polars
 from cep.expression.values import Value
 from cep.keyed.predicate_index import PredicateIndex
@@ -35,13 +44,18 @@ class GroupWindows:
     rules: Sequence[str]
 
     @classmethod
-    def of(cls, tests: Sequence[Node], schema: Schema) -> "GroupWindows | None":
-        """Return the windows of some tests; `None` if they have none.
+    def of(
+        cls, tests: Sequence[Node], schema: Schema, key_by: Sequence[str]
+    ) -> "GroupWindows | None":
+        """Return the windows of some tests of rules with this key; `None` if they have none.
 
         Raises:
             ExpressionError: one does not fit the schema.
         """
-        columns = WindowColumns.of(tests)
+        key = [Expression.parse(text).root for text in key_by]
+        # To a key NaN is NULL, to a partition it is not.
+        same = [node for node in key if type_of(node, schema).kind is not Kind.DOUBLE]
+        columns = WindowColumns.of(tests, same)
         if not columns:
             return None
         types = columns.widened(schema)

@@ -141,7 +141,7 @@ def test_windows_are_read_as_they_are_written() -> None:
         for condition in fence.text.split("\n\n")
     ]
     texts += [f"COUNT(*) OVER (PARTITION BY user {code(row['Frame'])}) > 1" for row in FRAME_ROWS]
-    once = [code(row["Condition"]).replace("R)", "amount < 3)") for row in ONCE_ROWS]
+    once = [code(row["Condition"]).replace(", R)", ", amount < 3)") for row in ONCE_ROWS]
     texts += [re.sub(r"\bC\b", "SUM(amount) OVER (ROWS 5 PRECEDING) > 9", text) for text in once]
     assert len(texts) == 14
     for text in texts:
