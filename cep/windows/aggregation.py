@@ -8,16 +8,16 @@ drift as rows leave a frame.
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
-from math import ceil, floor, isfinite, isinf, isnan, sqrt
-from typing import Any
+from math import ceil, floor, isfinite, isnan, sqrt
+from typing import Any, Final
 
 import numpy as np
 
-from cep.compiling import Ints
 from cep.expression import EvaluationError
 from cep.expression.functions.arithmetic import divide
 from cep.expression.temporal import naive_utc
@@ -188,46 +188,70 @@ def _of_sums(
     is_double = any(map(_is_binary, values))
     if is_double:
         values = list(map(to_double, values))
-    odd = [value if is_double and not isfinite(value) else None for value in values]
-    numbers = [0 if wrong is not None else value for wrong, value in zip(odd, values, strict=True)]
+    odd = {place: value for place, value in enumerate(values) if is_double and not isfinite(value)}
+    numbers = [0 if place in odd else value for place, value in enumerate(values)]
     scale, whole = _as_whole(numbers)
-    is_decimal = any(isinstance(value, Decimal) for value in values)
-    has_squares = window.function in {WindowFunction.STDDEV_SAMP, WindowFunction.STDDEV_POP}
     totals = _totals(spans, whole)
-    squares = _totals(spans, [number * number for number in whole]) if has_squares else totals
-    odd_ones = [_totals(spans, [int(each) for each in map(kind, odd)]) for kind in _ODD]
-    found: list[Value] = []
-    for row, size in enumerate(sizes):
-        nan, above, below = (of_kind[row] for of_kind in odd_ones)
-        if not size:
-            found.append(None)
-        elif has_squares:
-            is_odd = bool(nan or above or below)
-            found.append(_deviation(window, size, totals[row], squares[row], scale, is_odd=is_odd))
-        elif nan or (above and below):
-            found.append(float("nan"))
-        elif above or below:
-            found.append(float("inf" if above else "-inf"))
-        elif is_double:
-            count = size if window.function is WindowFunction.AVG else 1
-            found.append(to_double(Fraction(totals[row], scale * count)))
-        elif is_decimal:
-            total = EXACT.divide(Decimal(totals[row]), Decimal(scale))
-            is_sum = window.function is WindowFunction.SUM
-            found.append(bounded(total) if is_sum else divide(total, size))
-        elif window.function is WindowFunction.SUM:
-            found.append(bigint(totals[row]))
-        else:  # round once; two conversions to double could round twice
-            found.append(to_double(Fraction(totals[row], size)))
-    return found
+    if window.function in {WindowFunction.STDDEV_SAMP, WindowFunction.STDDEV_POP}:
+        squares = _totals(spans, [number * number for number in whole])
+        lost = int(window.function is WindowFunction.STDDEV_SAMP)
+        deviation = partial(_deviation, scale, lost)
+        found = list(map(deviation, sizes, totals, squares))
+    else:
+        is_decimal = any(isinstance(value, Decimal) for value in values)
+        kind = "double" if is_double else "decimal" if is_decimal else "whole"
+        finish = _FINISHES[window.function, kind]
+        pairs = zip(totals, sizes, strict=True)
+        found = [finish(total, scale, size) if size else None for total, size in pairs]
+    return _with_odd(window, found, spans, odd, len(values)) if odd else found
 
 
-_ODD: tuple[Callable[[float | None], bool], ...] = (
-    lambda value: value is not None and isnan(value),
-    lambda value: value is not None and isinf(value) and value > 0,
-    lambda value: value is not None and isinf(value) and value < 0,
-)
-"""NaN, and infinity above and below: a sum with one of them is no number."""
+def _quotient(above: int, below: int) -> float:
+    """Return a quotient rounded once; two conversions to double could round twice."""
+    try:
+        return above / below
+    except OverflowError:
+        return float("inf") if above > 0 else float("-inf")
+
+
+_FINISHES: Final[Mapping[tuple[WindowFunction, str], Callable[[int, int, int], Value]]] = {
+    (WindowFunction.SUM, "whole"): lambda total, _scale, _size: bigint(total),
+    (WindowFunction.SUM, "double"): lambda total, scale, _size: _quotient(total, scale),
+    (WindowFunction.SUM, "decimal"): lambda total, scale, _size: bounded(_decimal(total, scale)),
+    (WindowFunction.AVG, "whole"): lambda total, _scale, size: _quotient(total, size),
+    (WindowFunction.AVG, "double"): lambda total, scale, size: _quotient(total, scale * size),
+    (WindowFunction.AVG, "decimal"): lambda total, scale, size: divide(
+        _decimal(total, scale), size
+    ),
+}
+"""What makes of a total, how many times it is too large, and the number of values a result."""
+
+
+def _decimal(total: int, scale: int) -> Decimal:
+    return EXACT.divide(Decimal(total), Decimal(scale))
+
+
+def _with_odd(
+    window: Window,
+    found: Sequence[Value],
+    spans: Sequence[Span],
+    odd: Mapping[int, float],
+    count: int,
+) -> list[Value]:
+    """Return results for what holds NaN or infinity, of which sums are no numbers."""
+    kinds: list[Callable[[float], bool]] = [isnan, lambda v: v > 0, lambda v: v < 0]
+    flags = [[int(n in odd and is_kind(odd[n])) for n in range(count)] for is_kind in kinds]
+    counts = zip(found, *(_totals(spans, of_kind) for of_kind in flags), strict=True)
+    is_deviation = window.function not in {WindowFunction.SUM, WindowFunction.AVG}
+    results: list[Value] = []
+    for value, nan, above, below in counts:
+        if value is None or not (nan or above or below):
+            results.append(value)
+        elif nan or is_deviation or (above and below):
+            results.append(float("nan"))
+        else:
+            results.append(float("inf" if above else "-inf"))
+    return results
 
 
 def _as_whole(numbers: Sequence[Value]) -> tuple[int, list[int]]:
@@ -246,26 +270,28 @@ def _as_whole(numbers: Sequence[Value]) -> tuple[int, list[int]]:
 
 def _totals(spans: Sequence[Span], whole: Sequence[int]) -> list[int]:
     """Return the sum over the spans of each row."""
-    sums = list(accumulate(whole, initial=0))
-    of_spans = [_differences(sums, begin, end) for begin, end in spans]
-    return (
-        of_spans[0] if len(of_spans) == 1 else [sum(parts) for parts in zip(*of_spans, strict=True)]
-    )
-
-
-def _differences(sums: Sequence[int], begin: Ints, end: Ints) -> list[int]:
+    largest = max(map(abs, whole), default=0)
+    if largest * len(whole) < _LARGEST_TOTAL:
+        sums = np.concatenate([[0], np.cumsum(np.array(whole, np.int64))])
+        found = np.sum([sums[end] - sums[begin] for begin, end in spans], axis=0)
+        return list(found.tolist())
+    exact = list(accumulate(whole, initial=0))
+    of_spans = [zip(begin.tolist(), end.tolist(), strict=True) for begin, end in spans]
     return [
-        sums[after] - sums[first] for first, after in zip(begin.tolist(), end.tolist(), strict=True)
+        sum(exact[end] - exact[begin] for begin, end in of_row)
+        for of_row in zip(*of_spans, strict=True)
     ]
 
 
-def _deviation(  # noqa: PLR0913 - what a deviation is made of
-    window: Window, size: int, total: int, squares: int, scale: int, *, is_odd: bool
-) -> float | None:
-    is_sample = window.function is WindowFunction.STDDEV_SAMP
-    if is_sample and size == 1:
+_LARGEST_TOTAL: Final = 2**62
+
+
+def _deviation(scale: int, lost: int, size: int, total: int, squares: int) -> float | None:
+    """Return the deviation of so many values, which are `scale` times too large.
+
+    `lost` are the degrees of freedom that a sample loses.
+    """
+    divisor = size * (size - lost)
+    if not divisor:
         return None
-    if is_odd:
-        return float("nan")
-    variance = Fraction(size * squares - total * total, size * (size - is_sample) * scale * scale)
-    return sqrt(to_double(variance))
+    return sqrt(_quotient(size * squares - total * total, divisor * scale * scale))

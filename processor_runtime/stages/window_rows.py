@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
-from cep.expression import EvaluationError
+from cep.expression import EvaluationError, Node
 from cep.expression.tree import Window
 from cep.expression.values import Value
 from cep.nfa.codec import pack, pack_values, unpack, unpack_values
@@ -170,17 +170,20 @@ class WindowState:
 
     def _kept(self) -> WindowRows:
         spans, layouts = self._batch.entries()
-        kept = [WindowRows.empty(list(self.windows.columns.parts))]
+        times_ms: list[int] = []
+        sizes = np.zeros(len(self._batch), np.int64)
+        values: dict[Node, list[Value]] = {part: [] for part in self.windows.texts}
         for number in np.flatnonzero(spans[:, 1] > spans[:, 0]).tolist():
             begin, end = spans[number].tolist()
-            times_ms, columns = unpack_values(self._batch.data[begin:end])
+            of_key, columns = unpack_values(self._batch.data[begin:end])
             texts = self._layouts[int(layouts[number])]
             named = dict(zip(texts, columns, strict=True))
-            known = self.windows.texts.items()
-            values = {part: named[text] for part, text in known if text in named}
-            keys = np.full(len(times_ms), number, np.int64)
-            kept.append(WindowRows(np.array(times_ms, np.int64), keys, values))
-        return WindowRows.all_of(kept)
+            for part, text in self.windows.texts.items():
+                values[part] += named[text] if text in named else [None] * len(of_key)
+            times_ms += of_key
+            sizes[number] = len(of_key)
+        keys = np.repeat(np.arange(len(sizes)), sizes)
+        return WindowRows(np.array(times_ms, np.int64), keys, values)
 
     def _entries(self, rows: WindowRows) -> list[bytes]:
         """Return what is kept of each key of the batch as bytes."""

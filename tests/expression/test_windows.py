@@ -1,5 +1,7 @@
 """Windows in expressions: what is read, written out again, typed and refused."""
 
+from datetime import timedelta
+
 import pytest
 
 from cep.expression import (
@@ -13,7 +15,7 @@ from cep.expression import (
 )
 from cep.expression.checking.inference import type_of
 from cep.expression.split import without_windows
-from cep.expression.tree import Exclusion, Frame, FrameUnit, Window, windows_of
+from cep.expression.tree import Exclusion, Frame, FrameUnit, Literal, Window, windows_of
 
 COLUMNS = Schema.from_ddl(
     "user STRING, ip STRING, amount BIGINT, price DECIMAL(10,2), score DOUBLE, at TIMESTAMP, "
@@ -181,3 +183,11 @@ def test_short_forms_within_each_other_do_not_grow_without_end() -> None:
         text = f"BECOMES_TRUE({text}) OVER (PARTITION BY user)"
     with pytest.raises(ExpressionTooLarge):
         Expression.parse(text)
+
+
+def test_parameters_stand_in_windows() -> None:
+    hour = Literal(timedelta(hours=1))
+    text = "COUNT(*) OVER (PARTITION BY user LAST :span) >= :count"
+    root = Expression.parse(text, {"span": hour, "count": Literal(3)}).root
+    written = "COUNT(*) OVER (PARTITION BY user LAST INTERVAL '1' HOUR) >= 3"
+    assert root == Expression.parse(written).root

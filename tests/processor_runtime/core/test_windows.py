@@ -1,5 +1,7 @@
 """Windows of rules in a job: any batches, restarts, replacement, limits, and what is let go."""
 
+from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import pairwise
 
 import pytest
@@ -12,6 +14,7 @@ from cep.expression import Schema
 from cep.matching.find_matches import find_matches
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
+from contract.snapshot import StreamDefinition
 from processor_runtime.rules.loading import RuleDefaults
 from tests.letters import (
     Document,
@@ -25,7 +28,7 @@ from tests.letters import (
     stream,
     version,
 )
-from tests.processor_runtime.core.pipeline import Event
+from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.properties import slow_property
 
 FAILS = "COUNT(*) FILTER (WHERE name = 'f') OVER (PARTITION BY user LAST INTERVAL '10' MILLISECOND)"
@@ -126,6 +129,68 @@ def test_a_window_without_an_end_is_warned_of() -> None:
     checked = check_definition(document, Schema.from_ddl(stream().ddl), ProcessorContent)
     assert not checked.problems
     assert any("no time ends the window" in warning.message for warning in checked.warnings)
+
+
+TYPED = StreamDefinition(
+    name="typed",
+    version=1,
+    schema="user STRING, price DECIMAL(10,2), score DOUBLE, at TIMESTAMP, ts BIGINT",
+    event_time_column="ts",
+    allowed_delay_ms=0,
+    order_by=[],
+)
+NAN, INFINITE = float("nan"), float("inf")
+SCORES = [0.1, NAN, 0.2, None, INFINITE, -INFINITE, 0.3, 1e300, 1e300, -0.0]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        f"{function} OVER (PARTITION BY user {frame}) {comparison}"
+        for function, comparison in (
+            ("SUM(price)", "= 3.05"),
+            ("AVG(price)", "<> 1.5"),
+            ("MAX(price)", "> 2"),
+            ("SUM(score)", "> 0.4"),
+            ("AVG(score)", "<= 0.2"),
+            ("MIN(score)", "< 0"),
+            ("MAX(score)", "> 1e301"),
+            ("STDDEV_SAMP(score)", "IS NULL"),
+            ("MAX(at)", "> '1970-01-01T00:00:00.005Z'"),
+            ("COUNT(DISTINCT score)", ">= 3"),
+            ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY price)", "> 1.2"),
+            ("PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY at)", "IS NOT NULL"),
+        )
+        for frame in ("LAST INTERVAL '4' MILLISECOND", "ROWS 2 PRECEDING EXCLUDE TIES")
+    ],
+)
+def test_values_of_all_types_count_in_a_job_as_they_do_alone(condition: str) -> None:
+    events = [
+        {
+            "user": "u",
+            "price": None if place == 4 else Decimal(place * 5 + 1) / 20,
+            "score": score,
+            "at": None if place == 2 else datetime.fromtimestamp(place / 1000, UTC),
+            "ts": 1_000 + place,
+        }
+        for place, score in enumerate(SCORES)
+    ]
+    pattern = followed(("one", condition))
+    job = Pipeline(TYPED, Options(shards=1))
+    job.publish(processor("p", version(1, pattern)))
+    for one in events:
+        job.batch([one])
+        job.restart()
+    job.advance(END_MS)
+    expected = find_matches(
+        Pattern.from_document(pattern),
+        events,
+        key_by="user",
+        schema=Schema.from_ddl(TYPED.ddl),
+        warn=False,
+    )
+    assert [row.start_ms for row in job.rows_of("match")] == [m.time_ms for m in expected.matches]
+    assert errors(job) == []
 
 
 FRAMES = (
