@@ -14,7 +14,7 @@ from cep.expression.checking.inference import Inference, constant_type
 from cep.expression.checking.resolve import with_typed_constants
 from cep.expression.errors import ExpressionError, problem_at
 from cep.expression.evaluation.fold import folded
-from cep.expression.evaluation.scalar import known_list
+from cep.expression.evaluation.scalar import known_list, window_refusal
 from cep.expression.functions.casting import caster
 from cep.expression.functions.operands import (
     Column,
@@ -99,7 +99,7 @@ class _Compiler:
                     problem_at(to_sql(node), (0, 0), "an aggregate needs a partial match")
                 )
             case tree.Window():
-                raise AssertionError("windows are columns by now")
+                raise window_refusal(node)
             case tree.And(operands=operands):
                 return pl.all_horizontal(*map(self.condition, operands))
             case tree.Or(operands=operands):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
-from cep.expression import Schema
+from cep.expression import EvaluationError, Schema
 from cep.matching.find_matches import find_matches
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
@@ -121,6 +121,24 @@ def test_a_window_over_other_keys_is_refused_with_what_to_write(partition: str) 
     assert "is over events of every user" in problem.message
     assert "Write PARTITION BY user" in str(problem)
     assert problem.path == "pattern.steps[0].where"
+
+
+def test_events_out_of_order_are_refused_alone() -> None:
+    pattern = Pattern.from_document(often(1))
+    with pytest.raises(EvaluationError, match="event 2 is older than the one before it"):
+        find_matches(pattern, [event("f", 1_001), event("f", 1_000)], warn=False)
+
+
+def test_a_clause_has_no_window() -> None:
+    clause = (
+        "SELECT * FROM letters MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES A.ts AS at "
+        "PATTERN (A) DEFINE A AS FIRST_SEEN(name) OVER (PARTITION BY user))"
+    )
+    document = {"pattern": {"match_recognize": clause}}
+    (problem,) = check_definition(
+        document, Schema.from_ddl(stream().ddl), ProcessorContent
+    ).problems
+    assert "OVER stands in conditions of steps, not in a clause" in problem.message
 
 
 def test_a_window_without_an_end_is_warned_of() -> None:
