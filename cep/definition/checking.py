@@ -35,6 +35,7 @@ from cep.pattern.document.reading import ExaminedPattern, examine_document
 from cep.pattern.parameters import too_many_listed
 from cep.pattern.problems import did_you_mean, path_of, shape_problem, shape_problems
 from cep.pattern.row_patterns import implied_key, is_same_key
+from cep.pattern.validation.window_rules import window_key_problems
 from cep.row_pattern.clause import Query
 from cep.signing.code import SignedCode
 
@@ -98,6 +99,9 @@ def check_definition(
     pattern = None if examined.tree is None else Pattern(examined.tree)
     if pattern is not None and not problems:
         problems += map(_in_pattern, unused_parameters(pattern, given.get("select") or {}))
+    if pattern is not None and pattern.query is None and not problems:
+        key_by = given.get("key_by") or ()
+        problems += map(_in_pattern, window_key_problems(pattern.tree, key_by))
     if pattern is not None and pattern.query is not None:
         problems += _row_pattern_problems(given, wrong, pattern.query)
     told = tuple(as_written(problem, written) for problem in _first_problems(problems))

@@ -6,6 +6,8 @@ their trees with it, and `inference` gives the variables of lambdas their types.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
 from cep.expression import tree
 from cep.expression.tree import Node
@@ -37,6 +39,13 @@ def rebuilt(  # noqa: PLR0911 - one line per kind of node
         case tree.Case(branches=branches, default=default):
             changed = tuple((change(condition), change(value)) for condition, value in branches)
             return replace(node, branches=changed, default=change(default))
+        case tree.Window(operands=operands, partition_by=keys, condition=condition):
+            return replace(
+                node,
+                operands=tuple(change(operand) for operand in operands),
+                partition_by=tuple(change(key) for key in keys),
+                condition=None if condition is None else change(condition),
+            )
         case tree.Call(arguments=arguments):
             return replace(node, arguments=tuple(change(argument) for argument in arguments))
         case (
@@ -64,3 +73,23 @@ def without_step(node: Node) -> Node:
     if isinstance(node, tree.Field):
         return replace(node, path=node.path[1:])
     return rebuilt(node, without_step)
+
+
+def with_rule(node: Node, rule: str) -> Node:
+    """Return a condition with its windows bound to a rule."""
+    node = rebuilt(node, partial(with_rule, rule=rule))
+    return replace(node, rule=rule) if isinstance(node, tree.Window) else node
+
+
+_WITHOUT_EVENT: Final = {
+    tree.Exclusion.NOTHING: tree.Exclusion.CURRENT_ROW,
+    tree.Exclusion.TIES: tree.Exclusion.GROUP,
+}
+
+
+def without_event(node: Node) -> Node:
+    """Return a condition whose windows leave out the event under test."""
+    if not isinstance(node, tree.Window):
+        return rebuilt(node, without_event)
+    exclusion = _WITHOUT_EVENT.get(node.frame.exclusion, node.frame.exclusion)
+    return replace(node, frame=replace(node.frame, exclusion=exclusion))

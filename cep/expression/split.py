@@ -4,9 +4,14 @@
 partial match, and only where `event` holds. Together they are true exactly where the condition is.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from cep.expression.tree import And, Node, Not, Or, aggregates_of
+from cep.expression.tree import And, Node, Not, Or, aggregates_of, windows_of
+
+Unknown: TypeAlias = Callable[[Node], Sequence[Node]]
+"""Returns what in a condition is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +36,21 @@ def split(node: Node) -> Split:
     event: list[Node] = []
     residual: list[Node] = []
     for conjunct in _conjuncts(node, truth=True):
-        needed = _needed(conjunct, truth=True)
+        needed = _needed(conjunct, aggregates_of, truth=True)
         if needed is not None:
             event.append(needed)
         if aggregates_of(conjunct):
             residual.append(conjunct)
     return Split(_joined(event, And), _joined(residual, And))
+
+
+def without_windows(node: Node) -> Node | None:
+    """Return the strongest condition without windows that holds wherever the node does.
+
+    `None` if there is none.
+    """
+    parts = (_needed(part, windows_of, truth=True) for part in _conjuncts(node, truth=True))
+    return _joined([part for part in parts if part is not None], And)
 
 
 def _conjuncts(node: Node, *, truth: bool) -> list[Node]:
@@ -55,19 +69,19 @@ def _conjuncts(node: Node, *, truth: bool) -> list[Node]:
             return [node if truth else Not(node, node.span)]
 
 
-def _needed(node: Node, *, truth: bool) -> Node | None:
-    """Return a condition without aggregates that is true wherever the node is true.
+def _needed(node: Node, unknown: Unknown, *, truth: bool) -> Node | None:
+    """Return a condition without what is unknown that is true wherever the node is true.
 
     Unless `truth`: wherever the node is *false*, which is not the same as "not true" while there is
     unknown. `None` if nothing can be said.
     """
-    if not aggregates_of(node):
+    if not unknown(node):
         return node if truth else Not(node, node.span)
     match node:
         case Not(operand=operand):
-            return _needed(operand, truth=not truth)
+            return _needed(operand, unknown, truth=not truth)
         case And(operands=operands) | Or(operands=operands):
-            parts = [_needed(operand, truth=truth) for operand in operands]
+            parts = [_needed(operand, unknown, truth=truth) for operand in operands]
             known = [part for part in parts if part is not None]
             if isinstance(node, And) == truth:
                 return _joined(known, And)

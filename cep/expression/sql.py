@@ -12,6 +12,13 @@ from cep.expression.tree import Constant, Node
 
 _MOST_TOLD: Final = 1_000
 _WORD_START = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+_UNITS_MS: Final = (
+    ("DAY", 86_400_000),
+    ("HOUR", 3_600_000),
+    ("MINUTE", 60_000),
+    ("SECOND", 1_000),
+    ("MILLISECOND", 1),
+)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -25,6 +32,8 @@ def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per ki
         case tree.Aggregate(function=function, step=step, operand=operand):
             inner = f"{quoted_name(step)}.*" if operand is None else _of_step(operand, step)
             return f"{function}({inner})"
+        case tree.Window():
+            return _window(node)
         case tree.And(operands=operands):
             return " AND ".join(map(_bracketed, operands))
         case tree.Or(operands=operands):
@@ -98,6 +107,7 @@ def _bracketed(node: Node) -> str:
         tree.Literal
         | tree.Field
         | tree.Aggregate
+        | tree.Window
         | tree.Coalesce
         | tree.Cast
         | tree.Variable
@@ -105,6 +115,41 @@ def _bracketed(node: Node) -> str:
         | tree.HigherOrderCall,
     )
     return text if simple and not (is_number and text.startswith("-")) else f"({text})"
+
+
+def _window(window: tree.Window) -> str:
+    of = ", ".join(map(to_sql, window.operands)) or "*"
+    called = f"{window.function}({'DISTINCT ' if window.is_distinct else ''}{of})"
+    if window.share is not None:
+        called = f"{window.function}({window.share:f}) WITHIN GROUP (ORDER BY {of})"
+    if window.condition is not None:
+        called += f" FILTER (WHERE {to_sql(window.condition)})"
+    keys = ", ".join(map(_bracketed, window.partition_by))
+    return f"{called} OVER ({f'PARTITION BY {keys} ' if keys else ''}{_frame(window.frame)})"
+
+
+def _frame(frame: tree.Frame) -> str:
+    begin = "UNBOUNDED PRECEDING"
+    if frame.begin is not None:
+        begin = f"{_distance(frame.begin, frame.unit)} PRECEDING"
+    begin += " EXCLUSIVE" * frame.is_begin_exclusive
+    end = "CURRENT EVENT" if frame.unit is tree.FrameUnit.RANGE else "CURRENT ROW"
+    if frame.end is not None:
+        end = f"{_distance(frame.end, frame.unit)} PRECEDING{' EXCLUSIVE' * frame.is_end_exclusive}"
+    elif frame.has_peers:
+        end = "CURRENT ROW"
+    text = f"{frame.unit} BETWEEN {begin} AND {end}"
+    if frame.is_begin_exclusive and end == "CURRENT EVENT" and frame.begin is not None:
+        text = f"LAST {_distance(frame.begin, frame.unit)}"
+    is_whole = frame.exclusion is tree.Exclusion.NOTHING
+    return text if is_whole else f"{text} EXCLUDE {frame.exclusion}"
+
+
+def _distance(distance: int, unit: tree.FrameUnit) -> str:
+    if unit is not tree.FrameUnit.RANGE:
+        return str(distance)
+    name, size = next(each for each in _UNITS_MS if not distance % each[1])
+    return f"INTERVAL '{distance // size}' {name}"
 
 
 def _of_step(operand: Node, step: str) -> str:

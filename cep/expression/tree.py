@@ -89,6 +89,55 @@ class AggregateFunction(StrEnum):
     LAST = "LAST"
 
 
+class WindowFunction(StrEnum):
+    """The functions over the events of a frame."""
+
+    COUNT = "COUNT"
+    SUM = "SUM"
+    AVG = "AVG"
+    MIN = "MIN"
+    MAX = "MAX"
+    STDDEV_SAMP = "STDDEV_SAMP"
+    STDDEV_POP = "STDDEV_POP"
+    PERCENTILE_DISC = "PERCENTILE_DISC"
+    PERCENTILE_CONT = "PERCENTILE_CONT"
+
+
+class FrameUnit(StrEnum):
+    """What a frame is measured in: time, rows, or rows that pass its filter."""
+
+    RANGE = "RANGE"
+    ROWS = "ROWS"
+    FILTERED_ROWS = "FILTERED ROWS"
+
+
+class Exclusion(StrEnum):
+    """What is left out of a frame; peers are events of equal time."""
+
+    NOTHING = "NO OTHERS"
+    CURRENT_ROW = "CURRENT ROW"
+    GROUP = "GROUP"
+    TIES = "TIES"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Which events of a partition a window takes, as seen from the event under test.
+
+    `begin` and `end` count back from there, milliseconds in a RANGE, else rows. A `begin` of `None`
+    is the first event there ever was; an `end` of `None` is the event itself, which takes its later
+    peers along only if `has_peers`. An exclusive bound is out itself.
+    """
+
+    unit: FrameUnit
+    begin: int | None
+    end: int | None = None
+    is_begin_exclusive: bool = False
+    is_end_exclusive: bool = False
+    has_peers: bool = False
+    exclusion: Exclusion = Exclusion.NOTHING
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
     """A constant. `2.5` is a DECIMAL as in Spark, `2.5e0` a DOUBLE.
@@ -123,6 +172,25 @@ class Aggregate:
     function: AggregateFunction
     step: str
     operand: "Node | None"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A value over the events of a frame: `function(operands) FILTER (WHERE ...) OVER (...)`.
+
+    Without operands it is `COUNT(*)`. `share` is that of a percentile, from 0 to 1. `rule` is there
+    once it is bound: windows of different rules may count from different times on.
+    """
+
+    function: WindowFunction
+    operands: tuple["Node", ...]
+    frame: Frame
+    partition_by: tuple["Node", ...] = ()
+    condition: "Node | None" = None
+    is_distinct: bool = False
+    share: Decimal | None = None
+    rule: str = ""
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -299,6 +367,7 @@ Node = (
     Literal
     | Field
     | Aggregate
+    | Window
     | And
     | Or
     | Not
@@ -338,6 +407,8 @@ def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one line per ki
             return (operand, *items)
         case Case(branches=branches, default=default):
             return (*(part for branch in branches for part in branch), default)
+        case Window(operands=operands, partition_by=partition_by, condition=condition):
+            return (*operands, *partition_by, *(() if condition is None else (condition,)))
         case Call(arguments=arguments):
             return arguments
         case (
@@ -363,6 +434,11 @@ def walk(node: Node) -> Iterator[Node]:
 def aggregates_of(node: Node) -> tuple[Aggregate, ...]:
     """Return the distinct aggregates below the node, in the order they are met."""
     return tuple(dict.fromkeys(found for found in walk(node) if isinstance(found, Aggregate)))
+
+
+def windows_of(node: Node) -> tuple[Window, ...]:
+    """Return the distinct windows below the node, in the order they are met."""
+    return tuple(dict.fromkeys(found for found in walk(node) if isinstance(found, Window)))
 
 
 def lists_in(node: Node) -> Iterator[InList]:

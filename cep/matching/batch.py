@@ -41,6 +41,7 @@ class BatchMatcher:
 
     Raises:
         PatternError: a pattern is not valid, or does not fit the schema.
+        ExpressionError: a condition has a window, which `find_matches` and jobs know.
     """
 
     def __init__(  # noqa: PLR0913 - independent options, by name

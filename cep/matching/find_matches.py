@@ -30,6 +30,7 @@ from cep.nfa.errors import (
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.row_search.matched import MatchedRows
+from cep.windows.running import RunningWindows
 
 TimeField = str | Callable[[Any], Any]
 KeyBy = str | Sequence[str] | Callable[[Any], Hashable] | None
@@ -259,17 +260,17 @@ class _Scan:
         self._key_of = _key_reader(key_by)
         self._order_of = None if order_by is None else _order_reader(order_by)
         self._readers = None if schema is None else column_readers(schema)
-        self._tests = [
-            compile_predicate(node, mapping_reader, _no_aggregates)
-            for node in self.matcher.tests.nodes
-        ]
+        most_events = (limits or Limits()).events
+        self._windows = RunningWindows(self.matcher.tests.nodes, mapping_reader, most_events)
+        reader = self._windows.field_reader if self._windows else mapping_reader
+        self._tests = [compile_predicate(n, reader, _no_aggregates) for n in self._windows.tests]
         self._require_order = reading.require_order
         self._kinds = self.matcher.kinds()
         self.goes_back_at: int | None = None
         """The first event, from 1, that is older than the one before it."""
 
     def over(self, events: Iterable[Any]) -> Iterator[Match | TimedOutMatch]:
-        for time_ms, index, event in self._in_order(events):
+        for time_ms, index, event in self._windows.over(self._in_order(events)):
             for detection in self.matcher.advance_to(time_ms):
                 yield _found(detection, index)
             for detection in self._detections(time_ms, index, event):

@@ -19,6 +19,7 @@ from cep.expression import (
     resolve,
     split,
 )
+from cep.expression.rewrite import with_rule
 from cep.nfa.compiler.compile import CompiledPattern
 from cep.nfa.errors import CodeNotLoaded, ConditionFailed
 from cep.nfa.runs import CELL_AGGREGATES, CELL_PREVIOUS, UNFOLDED, Cell, events_of_step
@@ -171,7 +172,8 @@ class ConditionBinder:
     def _bind(self, condition: Condition, pattern: CompiledPattern, rule: str) -> RuleCondition:
         source = None
         if isinstance(condition, Expression):
-            parts = split(resolve(condition, pattern.step_names, self._schema))
+            root = with_rule(resolve(condition, pattern.step_names, self._schema), rule)
+            parts = split(root)
             test = None if parts.event is None else self._tests.number(parts.event)
             residual = None
             if parts.residual is not None:

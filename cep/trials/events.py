@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cep.events.values import column_readers
@@ -18,11 +18,15 @@ _SHOWN: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class TimedEvent:
-    """One event: its position in the request, its event time, its typed columns."""
+    """One event: its position in the request, its event time, its typed columns.
+
+    `windows` are the values of windows at this event, by their texts, once it has been traced.
+    """
 
     position: int
     time_ms: int
     columns: dict[str, Any]
+    windows: dict[str, Any] = field(default_factory=dict)
 
 
 def timed_events(events: Sequence[Mapping[str, Any]], rule: Rule) -> list[TimedEvent]:
@@ -95,6 +99,6 @@ def code_view(schema: Schema | None) -> Callable[[TimedEvent], dict[str, Any]]:
 
 
 def column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:
-    """Return what reads a column of an event, or a field inside it."""
-    read = mapping_reader(path)
-    return lambda event: read(event.columns)
+    """Return what reads a column of an event, a field inside it, or a window."""
+    read, name = mapping_reader(path), path[0]
+    return lambda event: event.windows[name] if name in event.windows else read(event.columns)

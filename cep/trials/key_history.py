@@ -22,6 +22,7 @@ from cep.instants import instant_ms, iso_text
 from cep.matching.find_matches import to_time_ms
 from cep.pattern.problems import type_remedy
 from cep.pattern.tree import SkipKind
+from cep.pattern.validation.window_rules import windows_in
 from cep.trials.events import TimedEvent, key_values
 from cep.trials.rule import Rule
 from cep.trials.tracing import Tracer
@@ -208,6 +209,9 @@ def _reach(rule: Rule, span: KeySpan) -> _Reach:
         end_ms = span.until_ms if within_ms is None else None
         return _Reach(None, end_ms, within_ms, is_chained=True)
     window_ms = Tracer(rule.pattern, rule.schema).window_ms
+    if any(windows_in(rule.pattern.tree)):
+        # A window in a condition may count any event before.
+        return _Reach(None, span.until_ms + (window_ms or 0), window_ms, is_chained=True)
     if window_ms is None:
         return _Reach(None, span.until_ms, None, is_chained=True)
     is_chained = rule.pattern.tree.after_match_skip.kind is not SkipKind.NO_SKIP

@@ -29,6 +29,8 @@ from cep.trials.bounds import LIMITS, check_matches
 from cep.trials.events import TimedEvent, code_view, column_reader
 from cep.trials.held_back import HeldBack
 from cep.trials.reports import TriedPartialMatch
+from cep.windows.columns import WindowColumns
+from cep.windows.running import RunningWindows
 
 Outcome = Literal["timed_out", "forbidden", "broken", "skipped", "open"]
 _Ending = tuple[int, Outcome, int | None, int | None]
@@ -120,7 +122,9 @@ class Tracer:
             raise TypeError("row patterns have a tracer of their own")
         self._program = machine.program
         self._step_names = self._shape.members[0].step_names
-        self._tests = [compile_predicate(node, column_reader) for node in self._matcher.tests.nodes]
+        tests = self._matcher.tests.nodes
+        self._windows = RunningWindows(tests, column_reader, LIMITS.events)
+        self._tests = [compile_predicate(node, column_reader) for node in self._windows.tests]
         self._fits = [_fit_test(step, self._step_names, schema) for step in pattern.tree.steps()]
         self._is_skipping = pattern.tree.after_match_skip.kind is not SkipKind.NO_SKIP
         self._longest_ms = _longest_window_ms(self._program)
@@ -148,7 +152,11 @@ class Tracer:
         After the last event time advances to `until_ms`, then, with `let_time_pass`, until all
         windows close. Errors are those of `traced_key`.
         """
-        for key, event in events:
+        keyed = list(events)
+        timed = ((event.time_ms, place, event) for place, (_, event) in enumerate(keyed))
+        for _, place, event in self._windows.over(timed):
+            key, _ = keyed[place]
+            event.windows.update(self._windows.current)
             try:
                 self._take(key, event)
             except EvaluationError as error:
@@ -296,6 +304,7 @@ def _fit_test(
     for expression in _expressions(step.where):
         part = split(resolve(expression, step_names, schema)).event
         if part is not None:
+            part = WindowColumns.of([part]).replaced(part)
             tests.append(partial(_holds_alone, compile_predicate(part, column_reader)))
     return lambda event: all(test(event) for test in tests)
 

@@ -32,6 +32,7 @@ from cep.trials.events import TimedEvent, code_view, column_reader
 from cep.trials.plain_values import plain
 from cep.trials.reports import UnmetPart
 from cep.trials.rule import Rule
+from cep.windows.columns import WindowColumns
 
 _MOST_BRACKETS: Final = 4
 
@@ -68,7 +69,8 @@ class ConditionPart:
                 return None
         except EvaluationError:  # values of two kinds: it holds for none of them
             pass
-        read = {name: plain(event.columns.get(name)) for name in self.columns}
+        found = event.columns | event.windows
+        read = {name: plain(found.get(name)) for name in self.columns}
         names = (name for name, _ in self._aggregates)
         return UnmetPart(
             text=self.text, values=read | dict(zip(names, map(plain, values), strict=True))
@@ -173,7 +175,8 @@ def _parts_of(
             written = list(conjuncts(condition.root))
             read = list(conjuncts(resolve(condition, names, rule.schema)))
             for spelled, node in zip(written, read, strict=True):
-                yield ConditionPart(_text(condition, spelled), node)
+                part = WindowColumns.of([node]).replaced(node)
+                yield ConditionPart(_text(condition, spelled), part)
         case AllOf(conditions=conditions):
             for each in conditions:
                 yield from _parts_of(each, names, rule)

@@ -26,11 +26,14 @@ from cep.nfa.errors import ConditionFailed
 from cep.nfa.limits import Limits
 from cep.nfa.runs import Cell
 from cep.nfa.transition_table import Residual
+from cep.pattern import PatternError
+from cep.pattern.validation.window_rules import window_key_problems
 from cep.processor import SelectExpressions
 from contract.canonical import canonical_json, content_hash
 from processor_runtime.rows.event_block import TIME, event_fields
 from processor_runtime.rows.key_columns import key_columns, key_types, keys_of
 from processor_runtime.rules.loading import LoadedRule
+from processor_runtime.rules.window_columns import GroupWindows
 from processor_runtime.watch.code_watch import CodeCall
 
 GLOBAL_KEY: Final = "global"
@@ -47,6 +50,9 @@ class CompiledGroup:
         rules: the rules that have this key.
         schema: the columns of the stream; its lists are those that the rules name.
         defaults: what a rule that sets no limits may hold for one key.
+
+    Raises:
+        PatternError: a window of a rule is over events of several keys.
     """
 
     def __init__(
@@ -56,6 +62,11 @@ class CompiledGroup:
         schema: Schema,
         defaults: Limits,
     ) -> None:
+        for rule in rules:
+            if rule.pattern.query is None:
+                problems = tuple(window_key_problems(rule.pattern.tree, key_by))
+                if problems:
+                    raise PatternError(problems)
         self.id = group_id(key_by)
         self.key_by = key_by
         self.rules: Mapping[str, LoadedRule] = MappingProxyType({rule.id: rule for rule in rules})
@@ -68,6 +79,7 @@ class CompiledGroup:
             if not isinstance(rule.function, SelectExpressions | None)
         }
         """What process functions in Python run in, by rule."""
+        self.limits = {rule.id: rule.limits.effective(defaults) for rule in rules}
         self.columns = tuple(name for name, _ in schema.columns)
         lists = {each.name: each for rule in rules for each in rule.lists}
         schema = replace(schema, lists=tuple(lists.values()))
@@ -76,7 +88,7 @@ class CompiledGroup:
             {rule.id: rule.pattern for rule in rules},
             field_reader=row_reader((TIME, *self.columns)),
             schema=schema,
-            limits={rule.id: rule.limits.effective(defaults) for rule in rules},
+            limits=self.limits,
             # By what is written: other defaults must not join what two machines hold.
             kept_apart={rule.id: rule.limits for rule in rules},
             on_failure=self._failures.append,
@@ -85,7 +97,15 @@ class CompiledGroup:
             in_deadline_order=True,
         )
         self.batch_matcher = ColumnMatcher(self.matcher)
-        self.index = PredicateIndex(self.matcher.tests.nodes, schema)
+        tests = self.matcher.tests.nodes
+        self.windows = GroupWindows.of(tests, schema, key_by)
+        if self.windows is None:
+            self.index = PredicateIndex(tests, schema)
+        else:
+            columns = self.windows.columns
+            self.index = PredicateIndex(
+                [columns.replaced(test) for test in tests], columns.widened(schema)
+            )
         # In place of columns that events which were read before do not have.
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
         nulls = [self.nulls[name] for name in self.columns]

@@ -11,8 +11,12 @@ Source: Prometheus, `rules.Manager.Update`, which keeps the rule groups that are
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+
+import polars as pl
 
 from cep.bounded_cache import BoundedCache
+from cep.compiling import Ints
 from cep.expression import Schema
 from cep.keyed.shapes import EventKind, Selection
 from cep.nfa.transition_table import kinds_capacity
@@ -79,6 +83,28 @@ class SelectorGroup:
             select = self.compiled.matcher.select
             self._selections[phase] = select(begun.starting), select(begun.going_on)
         return self._selections[phase]
+
+    def since_ms(self, rule_id: str) -> int:
+        """Return from which event time on a rule is active, and its windows count."""
+        return self.intervals[rule_id].active_from_ms
+
+    def plain(self, events: pl.DataFrame) -> pl.DataFrame:
+        """Return events with the columns of the stream alone."""
+        windows = self.compiled.windows
+        return events if windows is None else windows.plain(events)
+
+    def arriving_rows(self, phase: int, events: pl.DataFrame) -> Ints:
+        """Return the events of a phase that concern a rule, as far as the first stage can tell.
+
+        Raises:
+            EvaluationError: a test fails on one of them.
+        """
+        windows = self.compiled.windows
+        if windows is None:
+            rows, _, _ = self.compiled.index.classify(events, partial(self.kind, phase))
+            return rows.to_numpy()
+        going_on = self.phases[phase].going_on
+        return windows.arriving_rows(events, going_on.__contains__, partial(self.kind, phase))
 
     def kind(self, phase: int, true_tests: tuple[int, ...]) -> PhaseEventKind | None:
         """Return what an event does in a phase, `None` if it concerns no rule.

@@ -30,6 +30,7 @@ from processor_runtime.stages.encoded_group import held_after, match_encoded
 from processor_runtime.stages.group_keys import GroupKeys, held_entries
 from processor_runtime.stages.open_counts import OpenCounts, held_by
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
+from processor_runtime.stages.window_rows import WindowState, forget, state_of_windows
 from processor_runtime.state.group_header import GroupHeader, read_header, write_header
 from processor_runtime.state.key_buckets import AlsoTaken, BatchKeys, HeldEntries, PackedKeys
 from processor_runtime.state.keyed_state import KeyedState
@@ -58,6 +59,7 @@ class GroupMatcher:
     released: Counter[str] = field(default_factory=Counter)
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
+    _windows: WindowState | None = field(init=False)
     _batch: BatchKeys = field(init=False)
     _key_values: list[tuple[Any, ...]] = field(default_factory=list)
     """The keys of the batch, in order, once they are in the matcher."""
@@ -72,6 +74,10 @@ class GroupMatcher:
         known = [rule for rule in self.header.stopped if rule.rule_id in self._compiled.rules]
         self.header.stopped = known
         self._compiled.matcher.stop([rule.rule_id for rule in known])
+        windows, state = self._compiled.windows, state_of_windows(self.state)
+        self._windows = None if windows is None else WindowState(self.group, windows, state)
+        if windows is None:
+            forget(state)
 
     def match(
         self, arrived: Iterable[EventBlock], watermark_ms: int, *, closes: bool = False
@@ -87,6 +93,9 @@ class GroupMatcher:
         events = self._waiting.take(watermark_ms, arrived, self.order_by)
         if events is not None and events.columns != [TIME, *self._compiled.columns]:
             events = self._with_columns(events)
+        if self._windows is not None:
+            out = self._compiled.matcher.stopped_rules()
+            events = self._windows.with_columns(events, watermark_ms, out)
         parts = [] if events is None else list(relevant_events(self.group, events))
         self._count_events(parts)
         self._batch = self._take(parts, watermark_ms, every_key=closes)
@@ -114,6 +123,8 @@ class GroupMatcher:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
         self.header.stopped += stopped
         self.keys.save(self._batch, self._held())
+        if self._windows is not None:
+            self._windows.save(watermark_ms, self._compiled.matcher.stopped_rules())
         self.header.open_steps = self.open.open_steps()
         self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
         self.header.waiting = self._waiting.blocks
@@ -130,7 +141,11 @@ class GroupMatcher:
     @property
     def next_wake_ms(self) -> int | None:
         """The next watermark at which there is something to do without new events."""
-        times = (self._waiting.next_ms, self.header.buckets.next_deadline_ms)
+        times = (
+            self._waiting.next_ms,
+            self.header.buckets.next_deadline_ms,
+            None if self._windows is None else self._windows.next_deadline_ms,
+        )
         return min((time_ms for time_ms in times if time_ms is not None), default=None)
 
     @property
@@ -140,8 +155,14 @@ class GroupMatcher:
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes keys and waiting events take in the state."""
-        return self._waiting.size_bytes + self.header.buckets.size_bytes
+        """How many bytes keys, windows and waiting events take in the state."""
+        of_windows = 0 if self._windows is None else self._windows.size_bytes
+        return self._waiting.size_bytes + self.header.buckets.size_bytes + of_windows
+
+    @property
+    def window_failures(self) -> Mapping[str, Exception]:
+        """The rules whose windows cannot be computed or keep too much, with the error."""
+        return {} if self._windows is None else self._windows.failures
 
     # Events
 

@@ -150,9 +150,7 @@ class KeyStage:
 
     def _relevant_in(self, group: SelectorGroup, phase: int, events: pl.DataFrame) -> pl.DataFrame:
         try:
-            rows, _, _ = group.compiled.index.classify(
-                events, lambda tests: group.kind(phase, tests)
-            )
+            rows = group.arriving_rows(phase, events)
         except EvaluationError:
             # The second stage finds out whose fault it is, and quarantines it.
             return events

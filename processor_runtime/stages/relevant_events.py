@@ -45,7 +45,7 @@ class RelevantEvents:
 def relevant_events(group: SelectorGroup, events: pl.DataFrame) -> Iterator[RelevantEvents]:
     """Yield the relevant events, split where phases begin and where something fails.
 
-    `events`: column `TIME` and those of the stream, in order of time.
+    `events`: column `TIME`, those of the stream and those of windows, in order of time.
     """
     times = events.get_column(TIME)
     begin = 0
@@ -98,7 +98,7 @@ def _evaluated(
     rows, kinds, kind_numbers = group.compiled.index.classify(
         frame, partial(group.kind, phase), without
     )
-    relevant = frame if len(rows) == len(frame) else frame[rows]
+    relevant = group.plain(frame if len(rows) == len(frame) else frame[rows])
     keys = group.compiled.keys(relevant)
     concerning = [kind for kind in kinds if kind is not None]  # all are
     times = relevant.get_column(TIME)
@@ -116,12 +116,12 @@ def _failing_tests(
     except EvaluationError:
         key = None
     failures = [
-        (rule, ConditionFailed(rule, short_sql(group.compiled.index.tests[test]), error))
+        (rule, ConditionFailed(rule, short_sql(group.compiled.matcher.tests.nodes[test]), error))
         for test, error in errors.items()
         for rule in group.compiled.matcher.rules_with(test)
         if rule in active
     ]
-    return _failing(phase, event, key, failures)
+    return _failing(phase, group.plain(event), key, failures)
 
 
 def _without_key(
@@ -137,7 +137,7 @@ def _without_key(
         (rule, KeyFailed(f"the key ({names}): {error}"))
         for rule in (kind.rules if kind is not None else ())
     ]
-    return _failing(phase, event, None, failures)
+    return _failing(phase, group.plain(event), None, failures)
 
 
 def _failing(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cep.expression import EvaluationError
 from cep.keyed.shapes import RuleFailure
 from cep.nfa.errors import (
     ConditionFailed,
@@ -58,7 +59,7 @@ class RuleErrors:
         event = failure.event
         time_ms = self.clock.complete_ms if event is None else event_time_ms(event)
         site = FailureSite(failure.key, time_ms, event)
-        return self.failed(interval, _reason(failure.error), failure.error, site)
+        return self.failed(interval, reason_of(failure.error), failure.error, site)
 
     def failed(
         self, interval: Interval, reason: str, error: Exception, site: FailureSite | None = None
@@ -106,11 +107,12 @@ class RuleErrors:
         self.rows.add([row])
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return in one word why a rule has failed."""
     match error:
         case LimitExceeded():
             return "limit"
-        case ConditionFailed():
+        case ConditionFailed() | EvaluationError():
             return "condition"
         case KeyFailed():
             return "key"

@@ -33,7 +33,8 @@ from processor_runtime.schedule.interval import EndReason
 from processor_runtime.stages.asked_keys import KeyQuestion, answer
 from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.match_emitter import MatchEmitter
-from processor_runtime.stages.rule_errors import RuleErrors
+from processor_runtime.stages.rule_errors import RuleErrors, reason_of
+from processor_runtime.stages.window_rows import forget, state_of_windows
 from processor_runtime.state.group_header import read_header
 from processor_runtime.state.key_buckets import bucket_name
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
@@ -176,6 +177,7 @@ class ShardMatcher:
         for block in header.waiting:
             state.delete(block.name)
         state.delete("header")
+        forget(state_of_windows(state))
 
     def _state_of(self, group_id: str) -> KeyedState:
         return StateUnder(self.state, f"{group_id}/")
@@ -214,6 +216,7 @@ class ShardMatcher:
         stopped += given.stopped()
         for rule_id, count in group.compiled.matcher.counted_timeouts().items():
             self.status.rule(rule_id).timeouts += count
+        stopped += self._stopped_by_windows(group, matcher, {rule.rule_id for rule in stopped})
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
         for rule_id, steps in matcher.open.funnel(stopped).items():
             self.status.rule(rule_id).steps = steps  # a rule has one key selector
@@ -254,6 +257,18 @@ class ShardMatcher:
                 if not wants(rule, is_timeout=True) and not live.may_be_shadow(name)
             ]
         )
+
+    def _stopped_by_windows(
+        self, group: SelectorGroup, matcher: GroupMatcher, out: Collection[str]
+    ) -> list[StoppedRule]:
+        """Stop the rules, but for those that are out already, whose windows have failed."""
+        stopped = [
+            self._errors.failed(group.intervals[rule_id], reason_of(error), error)
+            for rule_id, error in matcher.window_failures.items()
+            if rule_id not in out
+        ]
+        matcher.stop([rule.rule_id for rule in stopped])
+        return stopped
 
     def _limited(
         self, group: SelectorGroup, matcher: GroupMatcher, out: Collection[str]

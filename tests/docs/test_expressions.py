@@ -20,7 +20,7 @@ from cep.expression.evaluation.scalar import no_slots
 from cep.expression.functions.table import ALIASES, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.parsing.parser import CASTS, MAX_TREE_DEPTH
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, MAX_TEXT_LENGTH
-from cep.expression.tree import HigherOrderFunction
+from cep.expression.tree import HigherOrderFunction, WindowFunction, windows_of
 from percept import Pattern, ProcessContext, SelectExpressions
 from tests.docs.fences import ROOT, fences, rows
 from tests.docs.notation import event_of
@@ -138,6 +138,31 @@ def test_every_aggregate_is_on_the_page() -> None:
     shown = {_name(code(row["Aggregate"])) for row in AGGREGATE_ROWS}
 
     assert set(AggregateFunction) <= shown
+
+
+FRAME_ROWS = rows(PAGE, "Frame", "Counts")
+ONCE_ROWS = rows(PAGE, "Condition", "True at an event for which `C` is true,")
+
+
+def test_windows_are_read_as_they_are_written() -> None:
+    texts = [
+        condition
+        for fence in fences(PAGE)
+        if fence.heading == "Windows"
+        for condition in fence.text.split("\n\n")
+    ]
+    texts += [f"COUNT(*) OVER (PARTITION BY user {code(row['Frame'])}) > 1" for row in FRAME_ROWS]
+    once = [code(row["Condition"]).replace(", R)", ", amount < 3)") for row in ONCE_ROWS]
+    texts += [re.sub(r"\bC\b", "SUM(amount) OVER (ROWS 5 PRECEDING) > 9", text) for text in once]
+    assert len(texts) == 14
+    for text in texts:
+        Pattern.begin("a").where(text).validate()
+        assert windows_of(Expression.parse(text).root), text
+
+
+def test_every_window_function_is_on_the_page() -> None:
+    shown = " ".join(row["Function"] for row in rows(PAGE, "Function", "Value"))
+    assert [name for name in WindowFunction if f"`{name}(" not in shown] == []
 
 
 def test_each_refused_expression_is_refused_for_its_reason() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cep.expression import ExpressionError
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import EventTimeError
 from percept import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
@@ -208,3 +209,10 @@ def test_state_is_freed_when_nothing_can_match_any_more() -> None:
     assert matcher.matcher.open_partial_matches() == 2_000
     assert len(matcher.advance_to(100)) == 2_000
     assert all(not shape.keys for shape in matcher.matcher.shapes)
+
+
+def test_windows_are_refused_where_nothing_keeps_what_they_count() -> None:
+    rule = Pattern.begin("a").where("COUNT(*) OVER (PARTITION BY user LAST INTERVAL '1' DAY) > 1")
+    schema = Schema.from_ddl("user STRING, ts BIGINT")
+    with pytest.raises(ExpressionError, match="find_matches and jobs have them"):
+        BatchMatcher({"r": rule}, schema=schema)

@@ -393,6 +393,21 @@ def small(event: Any, _context: Any) -> bool:
     return bool(event["amount"] < 2)
 
 
+OFTEN = "COUNT(*) OVER (PARTITION BY user LAST INTERVAL '1' HOUR) >= 4"
+
+
+def test_windows_count_what_came_long_before_the_span_and_their_values_are_told() -> None:
+    login = LOGIN | {"where": f"action = 'login' AND {OFTEN}"}
+    rule = rule_of(steps(FAIL, login))
+    events = [event(at * MINUTE, action) for at, action in ((1, "x"), (45, "fail"), (46, "login"))]
+    report = told(rule, events, (40 * MINUTE, 60 * MINUTE))
+    (attempt,) = report.attempts
+    (part,) = attempt.nearest[0].unmet
+    assert (part.text, list(part.values.values())) == (OFTEN, [3])
+    before = event(2 * MINUTE, "x")
+    assert told(rule, [before, *events], (40 * MINUTE, 60 * MINUTE)).match_count == 1
+
+
 def first(event: Any, context: Any) -> bool:
     assert set(event) == {"ts", "id", "user", "action", "amount"}
     event.clear()  # it is a copy

@@ -14,6 +14,7 @@ from cep.expression.checking.resolve import resolve
 from cep.expression.errors import Problem, near_name, problem_at
 from cep.expression.expression import Expression
 from cep.expression.schema import Schema
+from cep.expression.split import split
 from cep.expression.tree import (
     NOWHERE,
     Aggregate,
@@ -21,8 +22,11 @@ from cep.expression.tree import (
     Field,
     HigherOrderCall,
     Node,
+    Window,
+    aggregates_of,
     lists_in,
     walk,
+    windows_of,
 )
 from cep.expression.types import DataType, Kind
 
@@ -34,6 +38,7 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     steps: Collection[str],
     expects: DataType | None = None,
     allow_columns: bool = True,
+    allow_windows: bool = False,
     has_other_steps: bool = False,
     empty_steps: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> list[Problem]:
@@ -45,6 +50,7 @@ def check(  # noqa: PLR0913 - keyword options with defaults
         steps: the names of the pattern's steps.
         expects: the type the whole must have, usually BOOLEAN; `None` for any.
         allow_columns: whether there is an event under test, whose columns can be read.
+        allow_windows: whether it is a condition of a step, which can have windows.
         has_other_steps: whether there are steps of unknown names; an expression that may name one
             of them is not looked at.
         empty_steps: those of the steps that have no event whenever it is evaluated, with what is
@@ -66,7 +72,10 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     for node in walk(root):
         if len(problems) == _MOST_TOLD:
             break
-        mistake = _reference_mistake(node, steps, empty_steps, allow_columns=allow_columns)
+        if isinstance(node, Window):
+            mistake = _window_mistake(node, root, allow_windows=allow_windows)
+        else:
+            mistake = _reference_mistake(node, steps, empty_steps, allow_columns=allow_columns)
         if mistake is not None:
             report(node, *mistake)
     found = Inference(schema if allow_columns else None, report).type_of(root)
@@ -126,6 +135,21 @@ def _reference_mistake(
             return f"there is no step {path[0]}: {needed}", near_name(path[0], steps) or write
         case _:
             return None
+
+
+def _window_mistake(window: Window, root: Node, *, allow_windows: bool) -> tuple[str, str] | None:
+    if not allow_windows:
+        return (
+            "a window stands only in a condition of a step, written in SQL",
+            "test it in the step",
+        )
+    if aggregates_of(window):
+        return "a window sees no steps, only events of the stream", "name columns of the event"
+    residual = split(root).residual
+    if residual is not None and window in windows_of(residual):
+        message = "a window cannot be compared with events of steps"
+        return message, "join the two with AND, or test the window in a step before"
+    return None
 
 
 def _may_name_a_step(node: Node, schema: Schema | None, steps: Collection[str]) -> bool:

@@ -9,6 +9,7 @@ them is a constant without an offset, which then counts as UTC.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import assert_never
@@ -22,7 +23,13 @@ from cep.expression.parsing.foreign import column_hint
 from cep.expression.rewrite import with_element_type
 from cep.expression.schema import Schema
 from cep.expression.temporal import parse_timestamp
-from cep.expression.tree import AggregateFunction, Constant, HigherOrderFunction, Node
+from cep.expression.tree import (
+    AggregateFunction,
+    Constant,
+    HigherOrderFunction,
+    Node,
+    WindowFunction,
+)
 from cep.expression.types import (
     BIGINT,
     BOOLEAN,
@@ -38,7 +45,7 @@ from cep.expression.types import (
     DataType,
     Kind,
 )
-from cep.expression.values import Group
+from cep.expression.values import MAX_SCALE, Group
 
 Report = Callable[[Node, str, str], None]
 """Takes the node at fault, what is wrong with it, and how to fix it."""
@@ -72,6 +79,8 @@ class Inference:
                 return self._field(node)
             case tree.Aggregate():
                 return self._aggregate(node)
+            case tree.Window():
+                return self._window(node)
             case tree.And(operands=operands) | tree.Or(operands=operands):
                 self._conditions(*operands)
             case tree.Not(operand=operand) | tree.IsTruth(operand=operand):
@@ -162,11 +171,35 @@ class Inference:
             case AggregateFunction.SUM | AggregateFunction.AVG:
                 return self._total(node, operand)
 
-    def _total(self, node: tree.Aggregate, operand: DataType) -> DataType:
+    def _window(self, node: tree.Window) -> DataType:
+        for part in (*node.partition_by, *(node.operands if node.is_distinct else ())):
+            found = self.type_of(part)
+            if found.kind in {Kind.ARRAY, Kind.STRUCT, Kind.OTHER}:
+                self.report(part, f"values of type {found} cannot be told apart here", "")
+        if node.condition is not None:
+            self._conditions(node.condition)
+        types = [self.type_of(operand) for operand in node.operands]
+        match node.function:
+            case WindowFunction.COUNT:
+                return BIGINT
+            case WindowFunction.MIN | WindowFunction.MAX | WindowFunction.PERCENTILE_DISC:
+                if not comparable(types[0], types[0]):
+                    self.report(node, f"{node.function} cannot order {types[0]}", "")
+                return types[0]
+            case WindowFunction.SUM:
+                return self._total(node, types[0])
+            case WindowFunction.AVG:
+                found = self._total(node, types[0])
+                return replace(found, scale=MAX_SCALE) if found.kind is Kind.DECIMAL else found
+            case _:
+                self._total(node, types[0])
+                return DOUBLE
+
+    def _total(self, node: tree.Aggregate | tree.Window, operand: DataType) -> DataType:
         if not (operand.is_numeric or operand.is_open):
             self.report(node, f"{node.function} needs a number, not a {operand}", "")
             return UNKNOWN
-        if node.function is AggregateFunction.AVG and operand.kind is Kind.BIGINT:
+        if node.function == AggregateFunction.AVG and operand.kind is Kind.BIGINT:
             return DOUBLE
         if operand.kind is Kind.DECIMAL:
             return DataType(Kind.DECIMAL, MAX_DECIMAL_PRECISION, operand.scale)

@@ -15,7 +15,7 @@ from cep.expression.checking.resolve import with_typed_constants
 from cep.expression.errors import ExpressionError, problem_at
 from cep.expression.evaluation.fold import folded
 from cep.expression.evaluation.lambdas import applied, variable_column
-from cep.expression.evaluation.scalar import known_list, null_without
+from cep.expression.evaluation.scalar import known_list, null_without, window_refusal
 from cep.expression.functions.casting import caster
 from cep.expression.functions.operands import (
     Column,
@@ -108,6 +108,8 @@ class _Compiler:
                 raise ExpressionError(
                     problem_at(to_sql(node), (0, 0), "an aggregate needs a partial match")
                 )
+            case tree.Window():
+                raise window_refusal(node)
             case tree.And(operands=operands):
                 return pl.all_horizontal(*map(self.condition, operands))
             case tree.Or(operands=operands):

@@ -53,6 +53,12 @@ _ALWAYS_BOOLEAN = (
 )
 
 
+def window_refusal(window: tree.Window) -> ExpressionError:
+    """Return the error for a window in what is evaluated on single events."""
+    message = "a window needs the events before; find_matches and jobs have them"
+    return ExpressionError(problem_at(short_sql(window), (0, 0), message))
+
+
 def no_slots(aggregate: tree.Aggregate) -> int:
     """Refuse every aggregate: the `slot_of` of expressions over one event.
 
@@ -127,6 +133,8 @@ class ScalarCompiler:
             case tree.Aggregate():
                 slot = self.slot_of(node)
                 return lambda _event, aggregates: aggregates[slot]
+            case tree.Window():
+                raise window_refusal(node)
             case tree.And(operands=operands):
                 return self._kleene(operands, decisive=False)
             case tree.Or(operands=operands):

@@ -14,6 +14,8 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
+from cep.expression.parsing.windows import read_over
+
 _PARAMETER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -49,6 +51,10 @@ class ExpressionDialect(Spark):
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
         }
+
+        def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:  # noqa: FBT001, FBT002, ARG002 - of sqlglot
+            return read_over(self, this)
+
         PLACEHOLDER_PARSERS: ClassVar[dict[Any, Any]] = {TokenType.COLON: _parameter}
         PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
             **SparkParser.PRIMARY_PARSERS,

@@ -23,6 +23,7 @@ from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERA
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.foreign import FUNCTIONS as FOREIGN_FUNCTIONS
 from cep.expression.parsing.syntax import foreign_refusal, read_sql, refusal, too_large
+from cep.expression.parsing.windows import CROSSES, WINDOW_FUNCTIONS, Over, WindowReader
 from cep.expression.rewrite import without_step
 from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
 from cep.expression.tree import (
@@ -122,6 +123,7 @@ class _Translation:
         self.depth = 0
         self.nodes = 0
         self.patterns_size = 0
+        self._windows = WindowReader(self.node, self._again, self._refused, self._place)
 
     def node(self, parsed: exp.Expr) -> Node:
         """Return our node for one of sqlglot's."""
@@ -190,6 +192,8 @@ class _Translation:
 
     def _special(self, parsed: exp.Expr) -> Node:  # noqa: C901, PLR0911 - one line per kind of node
         match parsed:
+            case Over():
+                return self._windows.window(parsed)
             case exp.Is():
                 return self._is(parsed)
             case exp.In():
@@ -577,6 +581,8 @@ class _Translation:
         self, parsed: exp.Expr
     ) -> Node:
         name = str(parsed.name).upper()
+        if name == CROSSES:
+            return self._windows.crossing(parsed)
         if name in AggregateFunction.__members__:
             return self._aggregate(parsed, AggregateFunction(name))
         if name in HigherOrderFunction.__members__:
@@ -635,6 +641,8 @@ class _Translation:
         if name not in known or name in UNWRITTEN:
             names = [*_FUNCTION_NAMES, *ALIASES, *AggregateFunction]
             hint = near_name(written, names) or None
+            if written in WINDOW_FUNCTIONS:
+                hint = f"write {written}(...) OVER (PARTITION BY user LAST INTERVAL '60' SECOND)"
             hint = FOREIGN_FUNCTIONS.get(written, hint)
             raise self._refused(parsed, f"there is no function {written}", hint)
         function = FUNCTIONS[name]
@@ -696,6 +704,7 @@ class _Translation:
                 raise self._refused(parsed, "* stands only in COUNT(step.*)", hint)
             return tree.Aggregate(function, path[0], None, self._place(parsed))
         if isinstance(argument, exp.Star):
+            hint += ", or COUNT(*) OVER (PARTITION BY user LAST INTERVAL '60' SECOND)"
             raise self._refused(parsed, f"{function}(*) does not say of which step", hint)
         operand = self.node(argument)
         if aggregates_of(operand):
@@ -734,7 +743,8 @@ def _cover(*nodes: Node) -> Span:
 
 _INSTEAD: Final[dict[type[exp.Expr], str]] = {
     exp.Array: "put the array in brackets: (ARRAY(1, 2))[0]",
-    exp.Window: "an aggregate is over the events of a step: SUM(step.field)",
+    exp.Filter: "FILTER stands in front of OVER, or write SUM(step.field)",
+    exp.WithinGroup: "WITHIN GROUP stands in front of OVER",
     exp.HexString: "write a number in decimal digits",
 }
 """What to write in place of what sqlglot reads and this language lacks."""

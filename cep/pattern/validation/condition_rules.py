@@ -7,7 +7,7 @@ evaluates any other name as a step without events, so that a comparison never ho
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from cep.expression import BOOLEAN, Schema, check
+from cep.expression import BOOLEAN, Expression, Schema, check
 from cep.pattern.conditions import expression_problem, sql_parts
 from cep.pattern.problems import Problem
 from cep.pattern.tree import PatternTree, Step, steps_of
@@ -32,6 +32,7 @@ def condition_problems(
                     schema=schema,
                     steps=steps,
                     expects=BOOLEAN,
+                    allow_windows=isinstance(condition, Expression),
                     has_other_steps=bool(stand_ins),
                     empty_steps=empty_steps,
                 )

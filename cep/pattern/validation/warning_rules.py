@@ -12,6 +12,7 @@ from cep.pattern.problems import Problem
 from cep.pattern.tree import Contiguity, Group, PatternTree, SkipKind, Step, WithinType
 from cep.pattern.validation.pattern_rules import whole_window_ms
 from cep.pattern.validation.places import Place, places
+from cep.pattern.validation.window_rules import window_warnings
 
 
 def warnings(tree: PatternTree) -> tuple[Problem, ...]:
@@ -24,6 +25,7 @@ def warnings(tree: PatternTree) -> tuple[Problem, ...]:
     found += _skip_warnings(tree)
     found += _never_true_warnings(tree)
     found += _text_warnings(tree, all_places)
+    found += window_warnings(tree)
     return tuple(found)
 
 

@@ -27,7 +27,7 @@ from cep.expression.checking.resolve import with_lists, with_typed_constants
 from cep.expression.errors import near_name
 from cep.expression.functions.typing_rules import comparable
 from cep.expression.rewrite import rebuilt
-from cep.expression.tree import NOWHERE, Literal, Span, lists_in
+from cep.expression.tree import NOWHERE, Literal, Span, lists_in, windows_of
 from cep.expression.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN
 from cep.row_pattern.analysis.names import Names, universe
 from cep.row_pattern.analysis.trees import in_the_standard, replaced
@@ -138,6 +138,8 @@ class _Binder:
         if found := self._misplaced_list(node, is_inner=is_inner):
             message = "a list of the stream is asked for the row under test alone, in DEFINE"
             report(found, message, "define a variable with it, beside other conditions with AND")
+        for window in windows_of(node):
+            report(window, "OVER stands in conditions of steps, not in a clause", "write a pattern")
         return node, Inference(schema, report).type_of(node)
 
     def _misplaced_list(self, node: Node, *, is_inner: bool) -> Node | None:
