@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, or_
+from sqlalchemy import BigInteger, ColumnElement, literal, or_
 from sqlalchemy.orm import InstrumentedAttribute
 
 CLOCKS_APART_MS: Final = 60_000
@@ -22,4 +22,6 @@ def is_over(
         now_ms: the clock.
         longest_ms: how long such a wait is at most.
     """
-    return or_(ends_ms <= now_ms, ends_ms > now_ms + longest_ms + CLOCKS_APART_MS)
+    # PostgreSQL adds two numbers of 32 bits in as many, whatever the first one is.
+    latest_ms = literal(now_ms + CLOCKS_APART_MS, BigInteger) + longest_ms
+    return or_(ends_ms <= now_ms, ends_ms > latest_ms)

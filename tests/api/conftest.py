@@ -44,6 +44,7 @@ ALSO_ON_POSTGRESQL = {
     "test_snapshots.py",
     "test_store_away.py",
     "test_triage_counts.py",
+    "test_webhooks.py",
 }
 """What depends on the store most: locks, notifications, orders, pages."""
 

@@ -5,12 +5,12 @@ a `Field` whether `fail` is a step or a struct (see `resolve`).
 """
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from math import isinf
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import exp
 
@@ -193,7 +193,7 @@ class _Translation:
     def _special(self, parsed: exp.Expr) -> Node:  # noqa: C901, PLR0911 - one line per kind of node
         match parsed:
             case Over():
-                return self._windows.window(parsed)
+                return self._outside_lambdas(parsed, self._windows.window)
             case exp.Is():
                 return self._is(parsed)
             case exp.In():
@@ -409,6 +409,12 @@ class _Translation:
             return tree.Field((*operand.path, name.name), span)
         return tree.Member(operand, name.name, span)
 
+    def _outside_lambdas(self, parsed: exp.Expr, translate: Callable[[Any], Node]) -> Node:
+        if self.variables:
+            message = "a window has one value for an event, whatever its elements are"
+            raise self._refused(parsed, message, "write it outside of the lambda")
+        return translate(parsed)
+
     def _element(self, parsed: exp.Bracket) -> Node:
         """Translate `array[index]`, and `struct['field']`, which is `struct.field`."""
         if len(parsed.expressions) != 1 or isinstance(parsed.expressions[0], exp.Slice):
@@ -582,7 +588,7 @@ class _Translation:
     ) -> Node:
         name = str(parsed.name).upper()
         if name == CROSSES:
-            return self._windows.crossing(parsed)
+            return self._outside_lambdas(parsed, self._windows.crossing)
         if name in AggregateFunction.__members__:
             return self._aggregate(parsed, AggregateFunction(name))
         if name in HigherOrderFunction.__members__:
