@@ -2,8 +2,9 @@
 
 import ipaddress
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import polars as pl
@@ -23,6 +24,9 @@ from cep.expression import (
 )
 from cep.expression.functions.addresses import in_blocks
 from cep.expression.functions.mathematics import EARTH_RADIUS, geo_distance
+from cep.expression.lists import ListContent, ValueList
+from cep.expression.types import DATE
+from tests.docs.fences import fences
 from tests.expression.function_examples import EXPRESSIONS, ROWS, SCHEMA
 
 
@@ -158,13 +162,10 @@ def test_clocks_of_a_zone_are_those_of_duckdb(moment: datetime, zone: str) -> No
     schema = Schema.from_ddl("ts TIMESTAMP, local TIMESTAMP_NTZ")
     row = {"ts": moment.replace(tzinfo=UTC), "local": moment}
     (local,) = values_of(f"CONVERT_TIMEZONE('{zone}', ts)", [row], schema)
-    shown = _CONNECTION.execute(
-        "SELECT ?::TIMESTAMPTZ AT TIME ZONE ?", [row["ts"], zone]
-    ).fetchone()
+    query = "SELECT ?::TIMESTAMPTZ AT TIME ZONE ?"
+    with duckdb.connect() as connection:
+        shown = connection.execute(query, [row["ts"], zone]).fetchone()
     assert shown == (local,)
-
-
-_CONNECTION = duckdb.connect()
 
 
 def test_hours_over_the_changes_of_clocks() -> None:
@@ -175,6 +176,21 @@ def test_hours_over_the_changes_of_clocks() -> None:
     autumn = datetime(2026, 10, 24, 23, 30, tzinfo=UTC)
     rows = [{"ts": autumn + timedelta(hours=hour)} for hour in range(4)]
     assert values_of("HOUR(CONVERT_TIMEZONE('Europe/Berlin', ts))", rows, schema) == [1, 2, 2, 3]
+
+
+def test_the_hours_outside_of_an_office_as_the_page_has_them() -> None:
+    """The clocks of Berlin are an hour or two ahead of UTC; the page has one example in SQL."""
+    (condition,) = (f.text for f in fences("docs/expressions.md") if f.language == "sql")
+    holidays = ListContent("h", DATE, lambda: [date(2026, 5, 1), date(2026, 12, 25)])
+    lists = (ValueList("holidays", DATE, ((0, holidays),)),)
+    schema = Schema.from_ddl("at TIMESTAMP", lists)
+    starts = [datetime(2026, 4, 29, tzinfo=UTC), datetime(2026, 12, 23, tzinfo=UTC)]
+    rows = [{"at": start + timedelta(minutes=30 * n)} for start in starts for n in range(240)]
+    found = values_of(condition, rows, schema)
+    for row, outside in zip(rows, found, strict=True):
+        local = row["at"].astimezone(ZoneInfo("Europe/Berlin"))
+        is_free = local.isoweekday() > 5 or local.date() in holidays.members
+        assert outside is (is_free or not 8 <= local.hour <= 17), local
 
 
 # What is refused
