@@ -19,6 +19,8 @@ SAYABLE = {
     "threshold": 110,
     "first_seen": 39,
     "replaced": 9,
+    "sets": 30,
+    "tumbling": 8,
 }
 """How many cases of each construct the product has words for."""
 
