@@ -46,6 +46,11 @@ class WindowRows:
         return cls(none, none, {node: [] for node in nodes})
 
     @classmethod
+    def unread(cls, times_ms: Ints) -> "WindowRows":
+        """Return events of one key of which nothing but their times is known."""
+        return cls(times_ms, np.zeros(len(times_ms), np.int64), {})
+
+    @classmethod
     def all_of(cls, parts: Sequence["WindowRows"]) -> "WindowRows":
         """Return the events of parts, one after the other; what a part does not have is NULL."""
         values = {

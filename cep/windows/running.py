@@ -88,7 +88,7 @@ class RunningWindows:
                 f"event {index + 1} is older than the one before it; a rule with windows needs "
                 "events in order of time: sort them first"
             )
-        new = WindowRows(times_ms, np.zeros(len(events), np.int64), {})
+        new = WindowRows.unread(times_ms)
         rows, columns = self._columns.values(self._kept, new, partial(self._evaluated, events))
         self._keep(rows)
         for place, event in enumerate(events):

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
-from cep.expression import EvaluationError, Schema
+from cep.expression import EvaluationError, Field, Node, Schema
 from cep.matching.find_matches import find_matches
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from contract.snapshot import StreamDefinition
 from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.window_columns import GroupWindows
 from tests.letters import (
     Document,
     errors,
@@ -86,6 +88,24 @@ def test_a_window_that_keeps_too_much_stops_its_rule_alone() -> None:
     assert told["reason"] == "limit"
     assert "7 events kept for windows of one key" in told["message"]
     assert len(job.rows_of("match", "plain")) == 8
+
+
+def test_a_window_that_cannot_be_computed_stops_its_rule_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def evaluated(windows: GroupWindows, events: Any, part: Node, columns: Any) -> Any:
+        if part == Field(("price",)):
+            raise EvaluationError("nobody knows why")
+        return computed(windows, events, part, columns)
+
+    computed = GroupWindows.evaluated
+    monkeypatch.setattr(GroupWindows, "evaluated", evaluated)
+    sums = "SUM(price) OVER (PARTITION BY user LAST INTERVAL '10' MILLISECOND)"
+    job = job_of(processor("p", version(1, often(1, sums))), processor("q", version(1, often(3))))
+    job.batch(letters("fff", 1_000), until_ms=END_MS)
+    (told,) = errors(job)
+    assert told["message"] == "nobody knows why"
+    assert spelled(job.rows_of("match")) == ["q1 match f1002"]
 
 
 def test_a_late_event_counts_nowhere() -> None:
