@@ -17,7 +17,9 @@ from cep.windows.columns import WindowColumns
 from cep.windows.rows import WindowRows
 
 _AT_ONCE: Final = 1_024
-"""How many events are read before those of the first of them are looked at."""
+"""How many events are read at least before the first of them is looked at; as many as are kept, so
+that to go through these costs each event the same.
+"""
 
 
 def kept_too_many(kept: int, limit: int) -> LimitExceeded:
@@ -73,7 +75,7 @@ class RunningWindows:
         waiting: list[tuple[int, int, Any]] = []
         for _, peers in groupby(timed, key=lambda each: each[0]):
             waiting += peers
-            if len(waiting) >= _AT_ONCE:
+            if len(waiting) >= max(_AT_ONCE, len(self._kept)):
                 yield from self._computed(waiting)
                 waiting = []
         yield from self._computed(waiting)
