@@ -209,8 +209,3 @@ def _operands(window: Window, rows: WindowRows, chosen: Sequence[int]) -> Sequen
         return chosen
     column = rows.values[window.operands[0]]
     return [column[row] for row in chosen]
-
-
-def keeps_for_ever(window: Window) -> bool:
-    """Whether no time frees what the window keeps of a key."""
-    return deadline_ms(window, 0) is None
