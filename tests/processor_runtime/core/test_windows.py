@@ -58,6 +58,17 @@ def test_a_sequence_has_a_window_in_one_step() -> None:
     assert spelled(job.rows_of("match")) == ["p1 match f1004 o1006"]
 
 
+def test_a_hundred_rules_share_a_window() -> None:
+    window = "COUNT(*) OVER (PARTITION BY user LAST INTERVAL '10' MILLISECOND)"
+    wheres = [f"name = 'f' AND price = {n} AND {window} >= {1 + n % 4}" for n in range(100)]
+    rules = [
+        processor(f"p{n}-", version(1, followed(("fail", where)))) for n, where in enumerate(wheres)
+    ]
+    job = job_of(*rules)
+    job.batch(letters("fffff", 1_000), until_ms=END_MS)
+    assert spelled(job.rows) == [f"p{n}-1 match f{1_000 + n}" for n in range(5)]
+
+
 def test_a_replacement_begins_empty_and_another_rule_goes_on() -> None:
     other = processor("q", version(1, often(3)))
     job = job_of(processor("p", version(1, often(3))), other)
