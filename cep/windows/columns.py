@@ -94,13 +94,13 @@ class WindowColumns:
         found: dict[str, list[Value]] = {}
         values: dict[Node, Sequence[Value]] = {}
         for window, name in self.names.items():
+            if window.rule in without:
+                found[name] = [None] * len(new)
+                continue
             plain, since = self.plain[window], since_ms(window.rule)
             for part in parts_of(plain):
                 if part not in values:
                     values[part] = evaluate(self.parts[part], found)
-            if window.rule in without:
-                found[name] = [None] * len(new)
-                continue
             if (plain, since) not in known:
                 read = replace(new, values={part: values[part] for part in parts_of(plain)})
                 rows = WindowRows.all_of([kept.reading(read.values), read])

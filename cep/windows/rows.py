@@ -46,6 +46,11 @@ class WindowRows:
         return cls(none, none, {node: [] for node in nodes})
 
     @classmethod
+    def unread(cls, times_ms: Ints) -> "WindowRows":
+        """Return events of one key of which nothing but their times is known."""
+        return cls(times_ms, np.zeros(len(times_ms), np.int64), {})
+
+    @classmethod
     def all_of(cls, parts: Sequence["WindowRows"]) -> "WindowRows":
         """Return the events of parts, one after the other; what a part does not have is NULL."""
         values = {
@@ -204,8 +209,3 @@ def _operands(window: Window, rows: WindowRows, chosen: Sequence[int]) -> Sequen
         return chosen
     column = rows.values[window.operands[0]]
     return [column[row] for row in chosen]
-
-
-def keeps_for_ever(window: Window) -> bool:
-    """Whether no time frees what the window keeps of a key."""
-    return deadline_ms(window, 0) is None

@@ -17,7 +17,9 @@ from cep.windows.columns import WindowColumns
 from cep.windows.rows import WindowRows
 
 _AT_ONCE: Final = 1_024
-"""How many events are read before those of the first of them are looked at."""
+"""How many events are read at least before the first of them is looked at; as many as are kept, so
+that to go through these costs each event the same.
+"""
 
 
 def kept_too_many(kept: int, limit: int) -> LimitExceeded:
@@ -73,7 +75,7 @@ class RunningWindows:
         waiting: list[tuple[int, int, Any]] = []
         for _, peers in groupby(timed, key=lambda each: each[0]):
             waiting += peers
-            if len(waiting) >= _AT_ONCE:
+            if len(waiting) >= max(_AT_ONCE, len(self._kept)):
                 yield from self._computed(waiting)
                 waiting = []
         yield from self._computed(waiting)
@@ -88,7 +90,7 @@ class RunningWindows:
                 f"event {index + 1} is older than the one before it; a rule with windows needs "
                 "events in order of time: sort them first"
             )
-        new = WindowRows(times_ms, np.zeros(len(events), np.int64), {})
+        new = WindowRows.unread(times_ms)
         rows, columns = self._columns.values(self._kept, new, partial(self._evaluated, events))
         self._keep(rows)
         for place, event in enumerate(events):

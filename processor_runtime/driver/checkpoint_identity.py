@@ -15,7 +15,7 @@ from pydantic_core import from_json, to_json
 from processor_runtime.driver.checked_files import CheckpointDamaged, Files
 
 _NAME: Final = "percept.json"
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 """To be raised with every change of what a checkpoint holds. Earlier formats are not read."""
 
 

@@ -74,10 +74,12 @@ class GroupMatcher:
         known = [rule for rule in self.header.stopped if rule.rule_id in self._compiled.rules]
         self.header.stopped = known
         self._compiled.matcher.stop([rule.rule_id for rule in known])
-        windows, state = self._compiled.windows, state_of_windows(self.state)
-        self._windows = None if windows is None else WindowState(self.group, windows, state)
+        windows, self._windows = self._compiled.windows, None
         if windows is None:
-            forget(state)
+            forget(self.state, self.header)
+        else:
+            state = state_of_windows(self.state)
+            self._windows = WindowState(self.group, windows, state, self.header)
 
     def match(
         self, arrived: Iterable[EventBlock], watermark_ms: int, *, closes: bool = False
@@ -124,7 +126,7 @@ class GroupMatcher:
         self.header.stopped += stopped
         self.keys.save(self._batch, self._held())
         if self._windows is not None:
-            self._windows.save(watermark_ms, self._compiled.matcher.stopped_rules())
+            self._windows.save(self._compiled.matcher.stopped_rules())
         self.header.open_steps = self.open.open_steps()
         self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
         self.header.waiting = self._waiting.blocks

@@ -34,7 +34,7 @@ from processor_runtime.stages.asked_keys import KeyQuestion, answer
 from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.match_emitter import MatchEmitter
 from processor_runtime.stages.rule_errors import RuleErrors, reason_of
-from processor_runtime.stages.window_rows import forget, state_of_windows
+from processor_runtime.stages.window_rows import forget
 from processor_runtime.state.group_header import read_header
 from processor_runtime.state.key_buckets import bucket_name
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
@@ -176,8 +176,8 @@ class ShardMatcher:
             state.delete(f"l{number}")
         for block in header.waiting:
             state.delete(block.name)
+        forget(state, header)
         state.delete("header")
-        forget(state_of_windows(state))
 
     def _state_of(self, group_id: str) -> KeyedState:
         return StateUnder(self.state, f"{group_id}/")

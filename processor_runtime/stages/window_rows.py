@@ -20,14 +20,16 @@ from cep.compiling import Ints
 from cep.expression import EvaluationError, Node
 from cep.expression.tree import Window
 from cep.expression.values import Value
-from cep.nfa.codec import pack, pack_values, unpack, unpack_values
+from cep.nfa.codec import pack_values, unpack_values
+from cep.windows.columns import Evaluate
 from cep.windows.rows import Flags, WindowRows, deadline_ms
 from cep.windows.running import kept_too_many
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.key_hashing import key_bytes
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.rules.window_columns import GroupWindows
-from processor_runtime.state.bucket_index import NEVER, BucketIndex, read_index, write_index
+from processor_runtime.state.bucket_index import NEVER, BucketIndex
+from processor_runtime.state.group_header import GroupHeader
 from processor_runtime.state.key_buckets import (
     BatchKeys,
     HeldEntries,
@@ -38,7 +40,6 @@ from processor_runtime.state.key_buckets import (
 )
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
-_HEADER: Final = "header"
 _BUCKETS_SWEPT: Final = 48
 """How many buckets per batch are written again because rules have read other columns then."""
 
@@ -53,28 +54,27 @@ class WindowState:
     group: SelectorGroup
     windows: GroupWindows
     state: KeyedState
+    header: GroupHeader
     failures: dict[str, Exception] = field(default_factory=dict)
-    _index: BucketIndex = field(init=False)
-    _layouts: dict[int, list[str]] = field(init=False)
     _batch: BatchKeys = field(init=False)
     _rows: WindowRows = field(init=False)
+    _needed: dict[Window, Flags] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._index, self._layouts = _header(self.state)
-        texts = list(self.windows.texts.values())
-        newest = max(self._layouts, default=0)
-        if self._layouts.get(newest) != texts:
-            self._layouts[newest + 1] = texts
+        layouts, texts = self.header.window_layouts, list(self.windows.texts.values())
+        newest = max(layouts, default=0)
+        if layouts.get(newest) != texts:
+            layouts[newest + 1] = texts
 
     @property
     def next_deadline_ms(self) -> int | None:
         """When the next key is freed."""
-        return self._index.next_deadline_ms
+        return self.header.windows.next_deadline_ms
 
     @property
     def size_bytes(self) -> int:
         """How many bytes the rows that are kept take in the state."""
-        return self._index.size_bytes
+        return self.header.windows.size_bytes
 
     def with_columns(
         self, events: pl.DataFrame | None, until_ms: int, stopped: Collection[str]
@@ -84,27 +84,43 @@ class WindowState:
         `events` come in order, and later ones are after `until_ms`. Windows of `stopped` rules are
         NULL, and those of rules in `failures` from here on.
         """
-        windows = self.windows
         try:
             kept, new = self._taken(events, until_ms)
-            evaluate = partial(windows.evaluated, self.group.compiled.no_events)
-            if events is not None:
-                evaluate = partial(windows.evaluated, events)
-            rows, values = windows.columns.values(kept, new, evaluate, self.group.since_ms, stopped)
         except EvaluationError as error:
-            # Which rule is to blame is not known. Nothing of what they may find is wrong then.
-            self.failures = {w.rule: error for w in windows.columns.names if w.rule not in stopped}
-            nulls: list[Value] = [None] * (0 if events is None else len(events))
-            values = dict.fromkeys(windows.columns.names.values(), nulls)
-            rows = WindowRows.empty(list(windows.columns.parts))
+            # Without keys no window can be computed, and nothing is found that is wrong.
+            columns = self.windows.columns
+            self.failures = {w.rule: error for w in columns.names if w.rule not in stopped}
+            kept = WindowRows.empty(list(columns.parts))
+            new = WindowRows.unread(np.zeros(0 if events is None else len(events), np.int64))
             self._batch = self._keys(PackedKeys.of([]), until_ms)
-        self._rows = rows
-        self._check_limits(until_ms, stopped)
-        return None if events is None else windows.filled(events, values)
+        frame = self.group.compiled.no_events if events is None else events
+        evaluate = partial(self.windows.evaluated, frame)
+        self._rows, values = self._values(kept, new, evaluate, stopped)
+        self._needed = self._counted_later(until_ms, {*stopped, *self.failures})
+        self._check_limits()
+        return None if events is None else self.windows.filled(events, values)
 
-    def save(self, until_ms: int, stopped: Collection[str]) -> None:
+    def _values(
+        self, kept: WindowRows, new: WindowRows, evaluate: Evaluate, stopped: Collection[str]
+    ) -> tuple[WindowRows, dict[str, list[Value]]]:
+        """Return all rows and the columns, which are NULL for rules whose windows fail."""
+        columns, since_ms = self.windows.columns, self.group.since_ms
+        out = {*stopped, *self.failures}
+        try:
+            return columns.values(kept, new, evaluate, since_ms, out)
+        except EvaluationError:
+            rules = {window.rule for window in columns.names} - out
+        for rule in rules:
+            try:
+                columns.values(kept, new, evaluate, since_ms, {*out, *rules} - {rule})
+            except EvaluationError as error:
+                self.failures[rule] = error
+        return columns.values(kept, new, evaluate, since_ms, {*out, *self.failures})
+
+    def save(self, stopped: Collection[str]) -> None:
         """Keep what later events may count."""
-        needed = self._needed(until_ms, {*stopped, *self.failures})
+        out = {*stopped, *self.failures}
+        needed = {window: of for window, of in self._needed.items() if window.rule not in out}
         chosen = np.zeros(len(self._rows), np.bool_)
         deadlines_ms = np.full(len(self._batch), -1, np.int64)
         for window, of_window in needed.items():
@@ -119,27 +135,29 @@ class WindowState:
             deadlines_ms,
             np.zeros(len(entries), np.bool_),
         )
-        newest = max(self._layouts)
+        layouts = self.header.window_layouts
+        newest = max(layouts)
         self._batch.save(held, newest)
-        oldest = self._index.oldest_layout
-        used = {n: of for n, of in self._layouts.items() if n == newest or n >= (oldest or newest)}
-        self.state.put(_HEADER, pack([write_index(self._index), used]))
+        oldest = self.header.windows.oldest_layout or newest
+        used = {n: of for n, of in layouts.items() if n == newest or n >= oldest}
+        self.header.window_layouts = used
 
     def _deadlines(self, window: Window, chosen: Flags) -> Ints:
         found = [deadline_ms(window, time_ms) for time_ms in self._rows.times_ms[chosen].tolist()]
         return np.array([NEVER if each is None else min(each, NEVER) for each in found], np.int64)
 
-    def _needed(self, until_ms: int, without: Collection[str]) -> dict[Window, Flags]:
+    def _counted_later(self, until_ms: int, without: Collection[str]) -> dict[Window, Flags]:
         intervals = self.group.intervals.items()
         over = {rule for rule, interval in intervals if interval.given_up_ms <= until_ms}
         columns = self.windows.columns
         return columns.needed(self._rows, until_ms, self.group.since_ms, {*without, *over})
 
-    def _check_limits(self, until_ms: int, stopped: Collection[str]) -> None:
+    def _check_limits(self) -> None:
         """Find the rules whose windows keep more events of a key than partial matches may."""
         by_rule: dict[str, Flags] = {}
-        for window, of_window in self._needed(until_ms, {*stopped, *self.failures}).items():
-            by_rule[window.rule] = by_rule.get(window.rule, False) | of_window
+        for window, of_window in self._needed.items():
+            earlier = by_rule.get(window.rule)
+            by_rule[window.rule] = of_window if earlier is None else earlier | of_window
         for rule, chosen in by_rule.items():
             most = int(np.bincount(self._rows.keys[chosen]).max(initial=0))
             limit = self.group.compiled.limits[rule].events
@@ -161,10 +179,10 @@ class WindowState:
 
     def _keys(self, keys: PackedKeys, until_ms: int) -> BatchKeys:
         return take_keys(
-            KeyPlace(self.group.compiled.id, self.state, self._index),
+            KeyPlace(self.group.compiled.id, self.state, self.header.windows),
             keys,
             until_ms,
-            older_than_layout=max(self._layouts),
+            older_than_layout=max(self.header.window_layouts),
             sweep=_BUCKETS_SWEPT,
         )
 
@@ -176,7 +194,7 @@ class WindowState:
         for number in np.flatnonzero(spans[:, 1] > spans[:, 0]).tolist():
             begin, end = spans[number].tolist()
             of_key, columns = unpack_values(self._batch.data[begin:end])
-            texts = self._layouts[int(layouts[number])]
+            texts = self.header.window_layouts[int(layouts[number])]
             named = dict(zip(texts, columns, strict=True))
             for part, text in self.windows.texts.items():
                 values[part] += named[text] if text in named else [None] * len(of_key)
@@ -198,22 +216,14 @@ class WindowState:
         return entries
 
 
-def forget(state: KeyedState) -> None:
-    """Free what the windows of a group have kept."""
-    index, layouts = _header(state)
-    if layouts:
-        state.put_many(dict.fromkeys(map(bucket_name, range(len(index)))))
-        state.delete(_HEADER)
+def forget(state: KeyedState, header: GroupHeader) -> None:
+    """Free what the windows of a group have kept; `state` is that of the group."""
+    if header.window_layouts:
+        names = map(bucket_name, range(len(header.windows)))
+        state_of_windows(state).put_many(dict.fromkeys(names))
+        header.windows, header.window_layouts = BucketIndex.empty(), {}
 
 
 def state_of_windows(state: KeyedState) -> KeyedState:
     """Return the part of the state of a group that windows have."""
     return StateUnder(state, "windows/")
-
-
-def _header(state: KeyedState) -> tuple[BucketIndex, dict[int, list[str]]]:
-    data = state.get(_HEADER)
-    if data is None:
-        return BucketIndex.empty(), {}
-    index, layouts = unpack(data)
-    return read_index(index), {number: list(texts) for number, texts in layouts.items()}

@@ -30,7 +30,8 @@ class GroupHeader:
     """The state of a group that is read and written in every batch.
 
     All events up to `processed_ms` have been matched and all windows up to it closed. `layouts` are
-    content hashes of the layouts keys are written under, by number.
+    content hashes of the layouts keys are written under, by number. `windows` and `window_layouts`
+    are of what windows in conditions keep: its buckets, and by number what they read of events.
     """
 
     processed_ms: int = NO_WATERMARK_MS
@@ -39,6 +40,8 @@ class GroupHeader:
     layouts: dict[int, str] = field(default_factory=dict)
     open_steps: OpenSteps = field(default_factory=dict)
     stopped: list[StoppedRule] = field(default_factory=list)
+    windows: BucketIndex = field(default_factory=BucketIndex.empty)
+    window_layouts: dict[int, list[str]] = field(default_factory=dict)
 
     @property
     def partial_matches(self) -> dict[str, int]:
@@ -55,7 +58,8 @@ def read_header(state: KeyedState) -> GroupHeader:
     data = state.get(_NAME)
     if data is None:
         return GroupHeader()
-    processed_ms, waiting, buckets, layouts, open_steps, stopped = unpack(data)
+    processed_ms, waiting, buckets, layouts, open_steps, stopped, windows = unpack(data)
+    index, window_layouts = (None, {}) if windows is None else windows
     return GroupHeader(
         processed_ms,
         blocks_from_values(waiting),
@@ -63,6 +67,8 @@ def read_header(state: KeyedState) -> GroupHeader:
         layouts,
         open_steps,
         [StoppedRule(**rule) for rule in stopped],
+        BucketIndex.empty() if index is None else read_index(index),
+        window_layouts,
     )
 
 
@@ -75,5 +81,6 @@ def write_header(state: KeyedState, header: GroupHeader) -> None:
         header.layouts,
         header.open_steps,
         [asdict(rule) for rule in header.stopped],
+        [write_index(header.windows), header.window_layouts] if header.window_layouts else None,
     ]
     state.put(_NAME, pack(content))

@@ -33,9 +33,16 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     is_case_right = CORPORA[corpus]
     cases = [case for file in files for case in cases_of(Path(file))]
-    wrong = [case["id"] for case in cases if not is_case_right(case)]
-    for case_id in wrong:
-        print(case_id)  # noqa: T201
+    wrong = []
+    for case in cases:
+        try:
+            is_right = is_case_right(case)
+        except Exception as error:  # noqa: BLE001 - one case never stops the others
+            print(f"{case['id']}: {error!r}", file=sys.stderr)  # noqa: T201
+            is_right = False
+        if not is_right:
+            wrong.append(case["id"])
+            print(case["id"])  # noqa: T201
     print(f"{len(cases) - len(wrong)} of {len(cases)} right")  # noqa: T201
     return 1 if wrong else 0
 

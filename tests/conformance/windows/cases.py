@@ -10,24 +10,16 @@ from typing import Any, Final
 
 from cep.expression import Schema
 from percept import Pattern, find_matches
+from tests.conformance.windows.long_forms import set_sql, tumbling_sql, tumbling_value_sql
+from tests.conformance.windows.words import NotSayable, constant, on_event, window_sql
 
 _COLUMNS: Final = (
     "n BIGINT, ts BIGINT, user STRING, team STRING, ip STRING, country STRING, kind STRING, "
     "amount BIGINT, seq BIGINT, score DOUBLE"
 )
 _TYPES: Final = {"amount": "BIGINT", "seq": "BIGINT", "score": "DOUBLE"}
-_FUNCTIONS: Final = {
-    "count_star": "COUNT",
-    "count": "COUNT",
-    "count_distinct": "COUNT",
-    "approx_count_distinct": "APPROX_COUNT_DISTINCT",
-    "approx_percentile": "APPROX_PERCENTILE",
-}
+_WITH_VALUES: Final = {"window_value", "tumbling"}
 _TOLERANCE: Final = 1e-9
-
-
-class NotSayable(Exception):
-    """The product has no words for this."""
 
 
 def is_sayable(case: Mapping[str, Any]) -> bool:
@@ -49,7 +41,8 @@ def versions_of(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if case["construct"] != "replaced":
         return [case]
     params = case["params"]
-    if params["on_update"] not in {"drop", "drain"}:
+    is_condition = params["of"] in {"window_condition", "threshold", "first_seen"}
+    if params["on_update"] not in {"drop", "drain"} or not is_condition:
         raise NotSayable
     return [{"construct": params["of"], "params": params[each]} for each in ("old", "new")]
 
@@ -67,7 +60,7 @@ def cooldown_of(case: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def expected(case: Mapping[str, Any]) -> list[Any]:
     """Return the numbers of the events that alert: all, where each event has its value."""
-    if case["construct"] == "window_value":
+    if case["construct"] in _WITH_VALUES:
         return [each[0] for each in case["expected"]]
     return list(case["expected"])
 
@@ -118,15 +111,25 @@ def condition_of(case: Mapping[str, Any]) -> str:
             if "at" in params:
                 places = ", ".join(map(str, params["at"]))
                 return f"n IN ({places}) AND {window} BETWEEN low AND high"
-            if _value_type(case) != "DOUBLE":
-                return f"{window} IS NOT DISTINCT FROM low"
-            return f"low IS NULL AND {window} IS NULL OR {window} BETWEEN low AND high"
+            return _has_value(case, window)
         case "window_condition" | "threshold":
             return _threshold(params)
+        case "sets":
+            return set_sql(params)
+        case "tumbling":
+            numbers = ", ".join(str(each[0]) for each in case["expected"]) or "0"
+            is_right = _has_value(case, tumbling_value_sql(params))
+            return f"{tumbling_sql(params)} AND (n NOT IN ({numbers}) OR {is_right})"
         case "first_seen" if "max_values" not in params:
             return _first_seen(params)
         case _:
             raise NotSayable
+
+
+def _has_value(case: Mapping[str, Any], window: str) -> str:
+    if _value_type(case) != "DOUBLE":
+        return f"{window} IS NOT DISTINCT FROM low"
+    return f"low IS NULL AND {window} IS NULL OR {window} BETWEEN low AND high"
 
 
 def _first_seen(params: Mapping[str, Any]) -> str:
@@ -166,65 +169,6 @@ def _threshold(params: Mapping[str, Any]) -> str:
     return f"({where}) AND ({alert})"
 
 
-def window_sql(window: Mapping[str, Any]) -> str:
-    """Return a window as SQL."""
-    of = ", ".join(window.get("of", ())) or "*"
-    share = window.get("q")
-    function = _FUNCTIONS.get(window["agg"], window["agg"].upper())
-    call = f"{function}({'DISTINCT ' if window['agg'] == 'count_distinct' else ''}{of})"
-    if window["agg"] == "approx_percentile":
-        call = f"{function}({of}, {share})"
-    elif share is not None:
-        call = f"{function}({share}) WITHIN GROUP (ORDER BY {of})"
-    if "filter" in window:
-        call += f" FILTER (WHERE {on_event(window['filter'])})"
-    keys = ", ".join(window["partition_by"])
-    frame = _frame(window["frame"], window.get("exclude"))
-    return f"{call} OVER ({f'PARTITION BY {keys} ' if keys else ''}{frame})"
-
-
-def _frame(frame: Mapping[str, Any], exclude: str | None) -> str:
-    excluded = "" if exclude is None else f" EXCLUDE {exclude.replace('_', ' ').upper()}"
-    if frame["unit"] == "rows":
-        unit = "FILTERED ROWS" if frame.get("of") == "filter" else "ROWS"
-        return f"{unit} BETWEEN {frame['last'] - 1} PRECEDING AND CURRENT ROW{excluded}"
-    begin = "UNBOUNDED PRECEDING"
-    if frame.get("from_ms") is not None:
-        begin = _bound(frame["from_ms"], is_open=frame["from_bound"] == "open")
-    if "to_ms" in frame:
-        end = _bound(frame["to_ms"], is_open=frame["to_bound"] == "open")
-    elif frame["to_bound"] == "before":
-        end, excluded = "CURRENT ROW", " EXCLUDE GROUP"
-    elif frame["to_bound"] == "row":
-        if begin.endswith("EXCLUSIVE"):
-            return f"LAST INTERVAL '{frame['from_ms']}' MILLISECOND{excluded}"
-        end = "CURRENT EVENT"
-    else:
-        end = "CURRENT ROW"
-    return f"RANGE BETWEEN {begin} AND {end}{excluded}"
-
-
-def _bound(distance_ms: int, *, is_open: bool) -> str:
-    return f"INTERVAL '{distance_ms}' MILLISECOND PRECEDING{' EXCLUSIVE' * is_open}"
-
-
-def on_event(condition: Sequence[Any]) -> str:
-    """Return a condition on one event as SQL."""
-    match condition:
-        case ["and" | "or" as word, *parts]:
-            return f" {word.upper()} ".join(f"({on_event(part)})" for part in parts)
-        case ["not", part]:
-            return f"NOT ({on_event(part)})"
-        case ["is_null", name]:
-            return f"{name} IS NULL"
-        case ["in", name, values]:
-            return f"{name} IN ({', '.join(map(_constant, values))})"
-        case [operator, name, value]:
-            return f"{name} {operator} {_constant(value)}"
-        case _:
-            raise NotSayable
-
-
 def _on_windows(condition: Sequence[Any]) -> str:
     match condition:
         case ["and" | "or" as word, *parts]:
@@ -242,7 +186,7 @@ def _operand(operand: Mapping[str, Any]) -> str:
         case {"window": window}:
             return window_sql(window)
         case {"const": value}:
-            return _constant(value)
+            return constant(value)
         case {"field": name}:
             return str(name)
         case {"times": factor, "of": of}:
@@ -251,16 +195,10 @@ def _operand(operand: Mapping[str, Any]) -> str:
             raise NotSayable
 
 
-def _constant(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return f"'{value}'" if isinstance(value, str) else str(value)
-
-
 def _value_type(case: Mapping[str, Any]) -> str:
-    window = case["params"].get("window")
-    if window is None:
+    if case["construct"] not in _WITH_VALUES:
         return "BIGINT"
+    window = case["params"].get("window", case["params"])
     if "count" in window["agg"]:
         return "BIGINT"
     is_of_value = window["agg"] in {"sum", "min", "max", "percentile_disc", "approx_percentile"}
@@ -273,7 +211,7 @@ def row_of(case: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bounds(case: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
-    if case["construct"] != "window_value":
+    if case["construct"] not in _WITH_VALUES:
         return {}
     answers = {each[0]: each[1:] for each in case["expected"]}
     value, *bounds = answers.get(event["n"], [None])

@@ -114,13 +114,15 @@ def _key(case: Mapping[str, Any]) -> list[str] | None:
     return sorted(set.intersection(*keys)) or None
 
 
-def _partitions(node: Any) -> list[Sequence[str]]:
+def _partitions(node: Any) -> list[Sequence[str]]:  # noqa: PLR0911 - one line per construct
     """Return the columns of each partition that windows of a rule are over."""
     match node:
         case {"agg": _, "frame": _, "partition_by": columns} | {"mode": _, "by": columns}:
             return [columns]
         case {"from": "rule"}:
             return [[]]
+        case {"members": _, "key": columns} | {"size_ms": _, "group_by": columns}:
+            return [columns]
         case {"per": columns, **rest}:
             return [columns, *_partitions(rest)]
         case Mapping():

@@ -28,7 +28,7 @@ def test_a_checkpoint_is_the_same_at_every_start() -> None:
     assert identity(files) == identity(files, 8) == made
 
 
-@pytest.mark.parametrize("made_in", [3, 5])
+@pytest.mark.parametrize("made_in", [4, 6])
 def test_a_checkpoint_of_another_format_is_refused_with_versions_and_mend(made_in: int) -> None:
     files = DictFiles()
     identity(files)
@@ -38,7 +38,7 @@ def test_a_checkpoint_of_another_format_is_refused_with_versions_and_mend(made_i
         identity(files)
     assert str(raised.value) == (
         f"checkpoint: it has format {made_in}, made by Percept 0.0.7; this is Percept "
-        f"{installed_version('percept')}, which reads format 4 only; run the version that made it, "
+        f"{installed_version('percept')}, which reads format 5 only; run the version that made it, "
         "or choose another directory and begin anew"
     )
     assert files == before

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
-from cep.expression import EvaluationError, Schema
+from cep.expression import EvaluationError, Field, Node, Schema
 from cep.matching.find_matches import find_matches
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from contract.snapshot import StreamDefinition
 from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.window_columns import GroupWindows
 from tests.letters import (
     Document,
     errors,
@@ -56,6 +58,17 @@ def test_a_sequence_has_a_window_in_one_step() -> None:
     assert spelled(job.rows_of("match")) == ["p1 match f1004 o1006"]
 
 
+def test_a_hundred_rules_share_a_window() -> None:
+    window = "COUNT(*) OVER (PARTITION BY user LAST INTERVAL '10' MILLISECOND)"
+    wheres = [f"name = 'f' AND price = {n} AND {window} >= {1 + n % 4}" for n in range(100)]
+    rules = [
+        processor(f"p{n}-", version(1, followed(("fail", where)))) for n, where in enumerate(wheres)
+    ]
+    job = job_of(*rules)
+    job.batch(letters("fffff", 1_000), until_ms=END_MS)
+    assert spelled(job.rows) == [f"p{n}-1 match f{1_000 + n}" for n in range(5)]
+
+
 def test_a_replacement_begins_empty_and_another_rule_goes_on() -> None:
     other = processor("q", version(1, often(3)))
     job = job_of(processor("p", version(1, often(3))), other)
@@ -86,6 +99,24 @@ def test_a_window_that_keeps_too_much_stops_its_rule_alone() -> None:
     assert told["reason"] == "limit"
     assert "7 events kept for windows of one key" in told["message"]
     assert len(job.rows_of("match", "plain")) == 8
+
+
+def test_a_window_that_cannot_be_computed_stops_its_rule_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def evaluated(windows: GroupWindows, events: Any, part: Node, columns: Any) -> Any:
+        if part == Field(("price",)):
+            raise EvaluationError("nobody knows why")
+        return computed(windows, events, part, columns)
+
+    computed = GroupWindows.evaluated
+    monkeypatch.setattr(GroupWindows, "evaluated", evaluated)
+    sums = "SUM(price) OVER (PARTITION BY user LAST INTERVAL '10' MILLISECOND)"
+    job = job_of(processor("p", version(1, often(1, sums))), processor("q", version(1, often(3))))
+    job.batch(letters("fff", 1_000), until_ms=END_MS)
+    (told,) = errors(job)
+    assert told["message"] == "nobody knows why"
+    assert spelled(job.rows_of("match")) == ["q1 match f1002"]
 
 
 def test_a_late_event_counts_nowhere() -> None:
