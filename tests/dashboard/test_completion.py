@@ -6,6 +6,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from cep.expression.functions.table import FUNCTIONS, OPERATORS, UNWRITTEN
+from cep.expression.parsing.windows import CROSSES, WINDOW_FUNCTIONS
 from cep.expression.tree import HigherOrderFunction
 from tests.api.documents import RULE_TEXT, processor_document
 from tests.dashboard.browsing import Guard, write
@@ -128,6 +129,7 @@ def test_all_functions_of_the_language_are_offered(admin_page: Page) -> None:
     aggregates = {"COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST", "LAST"}
     syntax = {"COALESCE", "IFNULL", "NULLIF", "IF", "CAST", "EXTRACT", "LIST", "MOD"}
     syntax |= {"RLIKE", "DATE", *HigherOrderFunction}
+    syntax |= {*WINDOW_FUNCTIONS, CROSSES}
     assert set(names) == (FUNCTIONS.keys() - OPERATORS - UNWRITTEN) | aggregates | syntax
 
 

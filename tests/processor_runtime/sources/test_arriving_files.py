@@ -122,9 +122,12 @@ def test_a_file_that_cannot_be_read_is_named_or_skipped_if_an_option_says_so(
 
     skipping = {"ignoreCorruptFiles": "true", "ignoreMissingFiles": "true"}
     rows = checked(spark, tmp_path, file_format, half, gone, empty, **skipping)
-    assert [told(row)["file"].rpartition("/")[2] for row in rows] == [half, gone, empty]
-    assert "It is skipped, as ignoreCorruptFiles says" in told(rows[0])["reason"]
-    assert "it is empty" in told(rows[2])["reason"]
+    reasons = {told(row)["file"].rpartition("/")[2]: told(row)["reason"] for row in rows}
+    # Our own reader of Parquet tells of what it skips.
+    assert list(reasons) == ([half] if file_format == "orc" else []) + [gone, empty]
+    if file_format == "orc":
+        assert "It is skipped, as ignoreCorruptFiles says" in reasons[half]
+    assert "it is empty" in reasons[empty]
 
 
 @pytest.mark.long

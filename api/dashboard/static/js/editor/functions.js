@@ -9,6 +9,17 @@ export const FUNCTIONS = [
   ["MAX", "step.column", "the largest value of a step"],
   ["FIRST", "step.column", "the value of the first event of a step"],
   ["LAST", "step.column", "the value of the last event of a step"],
+  ["COUNT", "*) OVER (…", "how many events: OVER (PARTITION BY user LAST INTERVAL '1' MINUTE)"],
+  ["FIRST_SEEN", "x) OVER (…", "whether a value is new: OVER (PARTITION BY user LAST INTERVAL '14' DAY)"],
+  ["BECOMES_TRUE", "condition) OVER (…", "whether it was not true at the event before: OVER (PARTITION BY user)"],
+  ["CROSSES", "condition", "whether a condition on windows would not be true without this event"],
+  ["STDDEV", "x) OVER (…", "the standard deviation of a sample, as STDDEV_SAMP"],
+  ["STDDEV_SAMP", "x) OVER (…", "the standard deviation of a sample"],
+  ["STDDEV_POP", "x) OVER (…", "the standard deviation of all values"],
+  ["PERCENTILE_CONT", "0.9) WITHIN GROUP (ORDER BY x) OVER (…", "the value at a share, between two"],
+  ["PERCENTILE_DISC", "0.9) WITHIN GROUP (ORDER BY x) OVER (…", "the value at a share, one of them"],
+  ["APPROX_PERCENTILE", "x, 0.9) OVER (…", "as PERCENTILE_DISC"],
+  ["APPROX_COUNT_DISTINCT", "x) OVER (…", "as COUNT(DISTINCT x)"],
   ["ABS", "x", "the absolute value"],
   ["ROUND", "x[, digits]", "rounded half up"],
   ["FLOOR", "x", "the largest whole number not greater than x"],
@@ -150,5 +161,6 @@ export const FUNCTIONS = [
 /** Words between values. */
 export const OPERATORS = [
   "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "ILIKE", "LIKE ANY", "RLIKE", "IS NULL", "IS NOT NULL", "IS DISTINCT FROM",
+  "FILTER (WHERE", "OVER (PARTITION BY", "LAST INTERVAL", "EXCLUDE CURRENT ROW",
   "CASE WHEN", "THEN", "ELSE", "END", "TRUE", "FALSE", "NULL", "INTERVAL", "TIMESTAMP", "DATE",
 ];
