@@ -7,17 +7,15 @@ from typing import Final
 from cep.expression import tree
 from cep.expression.functions.table import OPERATORS
 from cep.expression.rewrite import rebuilt
-from cep.expression.temporal import INTERVAL_UNITS
+from cep.expression.temporal import INTERVAL_UNITS, UNIT_MICROSECONDS
 from cep.expression.tree import Constant, Node
 
 _MOST_TOLD: Final = 1_000
 _WORD_START = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-_UNITS_MS: Final = (
-    ("DAY", 86_400_000),
-    ("HOUR", 3_600_000),
-    ("MINUTE", 60_000),
-    ("SECOND", 1_000),
-    ("MILLISECOND", 1),
+_UNITS_MS: Final = tuple(
+    (unit, UNIT_MICROSECONDS[unit] // 1_000)
+    for unit in INTERVAL_UNITS
+    if unit not in {"WEEK", "MICROSECOND"}
 )
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -23,7 +23,7 @@ _TIMESTAMP = re.compile(
 _INTERVAL_PART = re.compile(
     r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([a-z]+)\s*", re.ASCII | re.IGNORECASE
 )
-_UNIT_MICROSECONDS = {
+UNIT_MICROSECONDS = {
     "WEEK": 604_800_000_000,
     "DAY": 86_400_000_000,
     "HOUR": 3_600_000_000,
@@ -32,7 +32,7 @@ _UNIT_MICROSECONDS = {
     "MILLISECOND": 1_000,
     "MICROSECOND": 1,
 }
-INTERVAL_UNITS = tuple(_UNIT_MICROSECONDS)
+INTERVAL_UNITS = tuple(UNIT_MICROSECONDS)
 _LONGEST_TIMESTAMP = 100  # characters; the cache holds no long texts
 
 
@@ -82,7 +82,7 @@ def parse_interval(text: str) -> timedelta | None:
     text = text.strip()
     try:
         while match := _INTERVAL_PART.match(text, position):
-            unit = _UNIT_MICROSECONDS[match[2].upper().removesuffix("S")]
+            unit = UNIT_MICROSECONDS[match[2].upper().removesuffix("S")]
             microseconds += Decimal(match[1]) * unit
             position = match.end()
         interval = timedelta(microseconds=int(microseconds))

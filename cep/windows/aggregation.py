@@ -6,7 +6,6 @@ Sums are those of exact numbers, rounded once: they do not depend on where a bat
 drift as rows leave a frame.
 """
 
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from cep.compiling import Ints
 from cep.expression import EvaluationError
 from cep.expression.functions.arithmetic import divide
 from cep.expression.temporal import naive_utc
@@ -53,8 +53,7 @@ def aggregated(window: Window, spans: Sequence[Span], values: Sequence[Any]) -> 
         case WindowFunction.COUNT:
             return list(_distinct_counts(spans, [tuple(map(place, row)) for row in values]))
         case WindowFunction.MIN | WindowFunction.MAX:
-            number = 0 if window.function is WindowFunction.MIN else -1
-            return _of_sorted(spans, values, lambda ordered: ordered[number])
+            return _extremes(spans, values, of_max=window.function is WindowFunction.MAX)
         case WindowFunction.PERCENTILE_DISC:
             share = Fraction(window.share or 0)
             return _of_sorted(
@@ -131,37 +130,86 @@ def _of_sorted(
     spans: Sequence[Span], values: Sequence[Value], pick: Callable[[Sequence[Value]], Value]
 ) -> list[Value]:
     """Return what is picked of the values in order; NULL where there is none."""
+    distinct, ranks = _ranked(values)
+    inside = _Ordered(distinct)
+
+    def add(number: int) -> None:
+        inside.change(ranks[number], 1)
+
+    def remove(number: int) -> None:
+        inside.change(ranks[number], -1)
+
+    return [pick(inside) if len(inside) else None for _ in _slide(spans, add, remove)]
+
+
+def _ranked(values: Sequence[Value]) -> tuple[list[Value], list[int]]:
+    """Return the different values in order, and of each value its place there."""
     places = [place(value) for value in values]
     if len({group for group, _, _ in places}) > 1:
         raise EvaluationError("a window cannot order values of different types")
     by_place = dict(zip(reversed(places), reversed(values), strict=True))
     ordered = sorted(by_place)
     ranks = {at: rank for rank, at in enumerate(ordered)}
-    of_value = [ranks[at] for at in places]
-    distinct = [by_place[at] for at in ordered]
-    inside: list[int] = []
-
-    def remove(number: int) -> None:
-        del inside[bisect_left(inside, of_value[number])]
-
-    return [
-        pick(_Ordered(distinct, inside)) if inside else None
-        for _ in _slide(spans, lambda number: insort(inside, of_value[number]), remove)
-    ]
+    return [by_place[at] for at in ordered], [ranks[at] for at in places]
 
 
 class _Ordered(Sequence[Value]):
-    """Values by their ranks."""
+    """Values in order, of which each has come some number of times, none to begin with.
 
-    def __init__(self, distinct: Sequence[Value], ranks: Sequence[int]) -> None:
+    Source: Peter M. Fenwick, "A new data structure for cumulative frequency tables" (1994).
+    """
+
+    def __init__(self, distinct: Sequence[Value]) -> None:
         self._distinct = distinct
-        self._ranks = ranks
+        self._sums = [0] * (len(distinct) + 1)
+        self._size = 0
+
+    def change(self, rank: int, by: int) -> None:
+        """Let the value of a rank be there more often, or less."""
+        self._size += by
+        node = rank + 1
+        while node < len(self._sums):
+            self._sums[node] += by
+            node += node & -node
 
     def __len__(self) -> int:
-        return len(self._ranks)
+        return self._size
 
     def __getitem__(self, index: Any) -> Any:
-        return self._distinct[self._ranks[index]]
+        rank, before = 0, index
+        step = 1 << len(self._distinct).bit_length()
+        while step := step >> 1:
+            node = rank + step
+            if node < len(self._sums) and self._sums[node] <= before:
+                rank, before = node, before - self._sums[node]
+        return self._distinct[rank]
+
+
+def _extremes(spans: Sequence[Span], values: Sequence[Value], *, of_max: bool) -> list[Value]:
+    """Return the smallest or greatest value of each row; NULL where there is none."""
+    distinct, of_values = _ranked(values)
+    distinct = distinct[::-1] if of_max else distinct
+    ranks = np.array(of_values, np.int64)
+    ranks = len(distinct) - 1 - ranks if of_max else ranks
+    least = np.min([_least(span, ranks, nothing=len(distinct)) for span in spans], axis=0)
+    return [*map([*distinct, None].__getitem__, least.tolist())]
+
+
+def _least(span: Span, numbers: Ints, nothing: int) -> Ints:
+    """Return the smallest number in the span of each row, `nothing` if it is empty.
+
+    A span is two that may overlap, of the largest power of two that fits: a sparse table.
+    """
+    begin, end = span
+    sizes = end - begin
+    found = np.full(len(sizes), nothing, np.int64)
+    least, size = numbers, 1  # from each place on, of so many numbers
+    while size <= sizes.max(initial=0):
+        rows = np.flatnonzero((size <= sizes) & (sizes < 2 * size))
+        found[rows] = np.minimum(least[begin[rows]], least[end[rows] - size])
+        least = np.minimum(least[:-size], least[size:])
+        size *= 2
+    return found
 
 
 def _between(ordered: Sequence[float], share: Fraction) -> float:

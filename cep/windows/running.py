@@ -62,16 +62,16 @@ class RunningWindows:
         return lambda _event: self.current[name]
 
     def over(self, timed: Iterable[tuple[int, int, Any]]) -> Iterator[tuple[int, int, Any]]:
-        """Yield events, which are time, index and event, once the values of windows are theirs.
+        """Return events, which are time, index and event, once the values of windows are theirs.
 
         Raises:
             EvaluationError: an event is older than the one before it, or a window cannot be
                 computed.
             LimitExceeded: more events are kept than may be.
         """
-        if not self:
-            yield from timed
-            return
+        return self._over(timed) if self else iter(timed)
+
+    def _over(self, timed: Iterable[tuple[int, int, Any]]) -> Iterator[tuple[int, int, Any]]:
         waiting: list[tuple[int, int, Any]] = []
         for _, peers in groupby(timed, key=lambda each: each[0]):
             waiting += peers

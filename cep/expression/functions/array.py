@@ -57,13 +57,7 @@ def element_at(elements: Value, position: Value) -> Value:
 def contains(elements: Value, item: Value) -> bool | None:
     """Return whether an element equals the item; unknown if none does but one is NULL."""
     _require_array(elements)
-    found: bool | None = False
-    for element in elements:
-        same = None if element is None else equal(element, item)
-        if same:
-            return True
-        found = None if same is None else found
-    return found
+    return _exists(elements, (None if each is None else equal(each, item) for each in elements))
 
 
 def position(elements: Value, item: Value) -> int:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from cep.expression.errors import near_name
-from cep.expression.temporal import naive_utc, parse_timestamp
+from cep.expression.temporal import UNIT_MICROSECONDS, naive_utc, parse_timestamp
 from cep.expression.values import Group, Mismatch, Value, group_of
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - naive on purpose
@@ -42,13 +42,7 @@ _DATE_UNITS: Final[Mapping[str, Callable[[datetime], date]]] = {
     "WEEK": lambda moment: moment.date() - timedelta(days=moment.weekday()),
     "DAY": lambda moment: moment.date(),
 }
-_CLOCK_UNITS: Final = {
-    "HOUR": 3_600_000_000,
-    "MINUTE": 60_000_000,
-    "SECOND": 1_000_000,
-    "MILLISECOND": 1_000,
-    "MICROSECOND": 1,
-}
+_CLOCK_UNITS: Final = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 TRUNCATED_UNITS: Final = (*_DATE_UNITS, *_CLOCK_UNITS)
 
 
@@ -129,7 +123,7 @@ def date_trunc(unit_name: Value, value: Value) -> Value:
             cut = naive_utc(_DATE_UNITS[name](naive))
         else:
             microseconds = (naive - _EPOCH) // _MICROSECOND
-            step = _CLOCK_UNITS[name]
+            step = UNIT_MICROSECONDS[name]
             cut = _EPOCH + microseconds // step * step * _MICROSECOND
     except OverflowError:  # a week that begins before the year 1
         return None
