@@ -40,6 +40,8 @@ const THEME = EditorView.theme({
   },
   ".cm-tooltip, .cm-panels": { backgroundColor: "var(--raised)", color: "var(--ink)", borderColor: "var(--line)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
+  // Where there is no room beside the list, what the library shows stands on top of it.
+  ".cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow": { display: "none" },
   // The library marks places by images made of data, which the page's policy rightly refuses.
   ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--bad-dot)" },
   ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--warn-dot)" },
