@@ -34,6 +34,7 @@ from tests.letters import (
     Document,
     absence,
     event,
+    followed,
     job_of,
     letters,
     processor,
@@ -125,6 +126,15 @@ class TestShadow:
         assert spelled(job.rows) == ["p1 match a1000 b1001"]
         assert job.job_status.totals.shadow == 1
 
+    def test_what_windows_of_a_shadow_count_still_counts_once_it_is_promoted(self) -> None:
+        window = "COUNT(*) OVER (PARTITION BY user LAST INTERVAL '10' MILLISECOND)"
+        often = [version(n, followed(("a", f"name = 'a' AND {window} >= {n + 1}"))) for n in (1, 2)]
+        job = pipeline(often[0], rollouts=[rollout(often[1])])
+        job.batch(letters("aa", 1_000))
+        job.publish(processor("p", often[1]))
+        job.batch(letters("a", 1_002), until_ms=2_000)
+        assert spelled(job.rows) == ["p1 match a1001", "p2 match a1002"]
+
     def test_a_paused_rule_has_no_shadow_either(self) -> None:
         job = pipeline(processor("p", V1, paused=True), rollouts=[rollout(V2)])
         job.batch(letters("abc", 1_000), until_ms=2_000)
@@ -160,6 +170,17 @@ class TestCanary:
         assert counted[0] <= counted[1] <= counted[2] <= counted[3]
         assert 20 <= len(counted[1]) <= 60  # a fifth of 200, by chance
         assert len(counted[3]) >= 198
+
+    def test_windows_of_both_versions_count_all_events_of_their_keys(self) -> None:
+        window = "COUNT(*) OVER (PARTITION BY user LAST INTERVAL '10' MILLISECOND)"
+        often = followed(("a", f"name = 'a' AND {window} = 2"))
+        job = pipeline(version(1, often), rollouts=[rollout(version(2, often), KEY_SHARES // 2)])
+        for begin_ms in (1_000, 1_001):
+            job.batch([each for user in USERS for each in letters("a", begin_ms, user=user)])
+        job.batch([], until_ms=2_000)
+        kinds = [row.kind for row in job.rows]
+        assert (kinds.count("match"), kinds.count("shadow")) == (len(USERS), len(USERS))
+        assert {row.version for row in job.rows if row.kind == "match"} == {1, 2}
 
     def test_the_share_of_its_own_part_is_not_enough_for_a_key(self) -> None:
         counted = {}
